@@ -731,7 +731,7 @@ MUTANTS = (
         "with_given_values",
         "if other.deletes or not left:",
         "if not left:",
-        ("tests/unit/platform/core/silver/fates/test_given_values.py",),
+        ("tests/unit/platform/core/silver/fates/test_row_fates.py",),
     ),
     Mutant(
         "a late change does not cut the row in which it falls",
@@ -923,7 +923,7 @@ MUTANTS = (
         "private_statistics",
         " if _is_of(form, public) and not _is_of(form, private))",
         " if not _is_of(form, private))",
-        ("tests/unit/platform/silver/test_private_statistics.py",),
+        ("tests/unit/platform/silver/test_table.py",),
     ),
     Mutant(
         "a renamed column of personal values has statistics",
@@ -931,7 +931,7 @@ MUTANTS = (
         "silver_origins",
         "place[:1] if remade else place)), path))",
         "path)), path))",
-        ("tests/unit/platform/silver/test_private_statistics.py",),
+        ("tests/unit/platform/silver/test_table.py",),
     ),
     Mutant(
         "the fields of a struct have statistics by their names, though a cast took them by their place",
@@ -939,7 +939,7 @@ MUTANTS = (
         "silver_origins",
         "place[:1] if remade else place",
         "place",
-        ("tests/unit/platform/silver/test_private_statistics.py",),
+        ("tests/unit/platform/silver/test_table.py",),
     ),
     Mutant(
         "a table is searched by one reading of a subject",
@@ -1301,9 +1301,7 @@ MUTANTS = (
         "read_after",
         "return min((",
         "return max((",
-        (
-            "tests/unit/platform/core/silver/recorded/test_first_reading.py::test_the_earliest_of_all_first_merges_counts",
-        ),
+        ("tests/unit/platform/core/silver/test_recorded_options.py::test_the_earliest_of_all_first_merges_counts",),
     ),
     Mutant(
         "a step of a registered table has files of later batches",
@@ -3069,7 +3067,7 @@ MUTANTS = (
         "_changes_meaning",
         "            return before != now",
         "            return False",
-        ("tests/unit/platform/core/silver/recorded/test_refusals.py::test_a_key_keeps_its_meaning",),
+        ("tests/unit/platform/core/silver/test_refusals.py::test_a_key_keeps_its_meaning",),
     ),
     Mutant(
         "rows are merged by another order than that of silver's rows",
@@ -3077,7 +3075,7 @@ MUTANTS = (
         "_changes_meaning",
         'case "order" | "row":',
         'case "row":',
-        ("tests/unit/platform/core/silver/recorded/test_refusals.py::test_another_order_or_row_takes_a_rebuild",),
+        ("tests/unit/platform/core/silver/test_refusals.py::test_another_order_or_row_takes_a_rebuild",),
     ),
     Mutant(
         "rows are merged into a table that a rebuild by other options left half recorded",
@@ -3085,7 +3083,7 @@ MUTANTS = (
         "refusal",
         "if REBUILDING in properties and not is_rebuild:",
         "if False:",
-        ("tests/unit/platform/core/silver/recorded/test_refusals.py",),
+        ("tests/unit/platform/core/silver/test_refusals.py",),
     ),
     Mutant(
         "a rebuild records other options before its rows are by them",
@@ -3103,7 +3101,7 @@ MUTANTS = (
         "_VALUES",
         '_VALUES = ("rename", "decode", "derive")',
         '_VALUES = ("rename", "decode")',
-        ("tests/unit/platform/core/silver/recorded/test_refusals.py::test_a_key_keeps_its_meaning",),
+        ("tests/unit/platform/core/silver/test_refusals.py::test_a_key_keeps_its_meaning",),
     ),
     Mutant(
         "a number that comes with its scale is rounded",
@@ -4217,7 +4215,7 @@ MUTANTS = (
         "_is_reinserted",
         "    return len(inserts) > 1 or",
         "    return len(inserts) > 9 or",
-        ("tests/unit/platform/silver/expect/test_inserted_keys.py",),
+        ("tests/unit/platform/silver/test_row_queries.py",),
     ),
     Mutant(
         "inserts of AWS DMS are not counted, because statistics answer the rest",
@@ -4233,7 +4231,7 @@ MUTANTS = (
         "_is_reinserted",
         "(reads > 1 and len(positions) == 1)",
         "reads > 1",
-        ("tests/unit/platform/silver/expect/test_inserted_keys.py",),
+        ("tests/unit/platform/silver/test_row_queries.py",),
     ),
     Mutant(
         "text that is read rightly is taken for text of another encoding",

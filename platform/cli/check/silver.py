@@ -17,7 +17,7 @@ from tidegate.platform.core.forgetting.subject_columns import absent_columns, ab
 from tidegate.platform.core.schema.names import silver_source_columns
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.presets import resolved
-from tidegate.platform.core.silver.recorded.refusals import refusal
+from tidegate.platform.core.silver.refusals import refusal
 from tidegate.platform.core.silver.subject_paths import personal_key, subject_paths
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.silver_suppression import ignored_subject, key_is_personal, no_subject, unnamed_person_error

@@ -43,8 +43,8 @@ _BOUNDS = {
     "64 MiB of files that were staged": ["platform/bronze/prepare/load/repeated_messages.py"],
     "the rows of a key that a person, or a comparison, asks for": [
         "platform/core/row_json.py",
-        "platform/core/silver/fates/given_values.py",
-        "platform/core/silver/fates/key_text.py",
+        "platform/core/silver/fates/row_fates.py",
+        "platform/core/silver/key_values.py",
         "platform/silver/audit/comparison.py",
     ],
     "a file of an operator": [
@@ -74,7 +74,7 @@ _BOUNDS = {
         "platform/core/forgetting/request.py",
         "platform/core/forwarding/outgoing.py",
         "platform/core/silver/export_manifest.py",
-        "platform/core/silver/recorded/options.py",
+        "platform/core/silver/recorded_options.py",
         "platform/core/silver/subject_paths.py",
         "platform/core/storage/history.py",
         "platform/silver/export.py",

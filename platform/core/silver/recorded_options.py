@@ -1,10 +1,15 @@
-"""The options that the rows of a silver table were merged with, as the table records them, and which have changed."""
+"""What a silver table records of its merges: the options of its rows, and the last batch before its first row.
+
+A batch that replaces or removes rows of bronze makes a merge read all of bronze, because silver may have these rows.
+Silver has none of them if bronze had that batch before silver's first row was read. So the later steps of a first
+merge stay bounded where they meet such a batch.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +23,9 @@ REBUILDING = "tidegate.silver_rebuilding"
 #: Options that no value of a row depends on.
 NOT_OF_ROWS = frozenset({"schedule", "every", "automation", "on_removed", "tombstone_days", "export"})
 _OTHER_NAMES = {"delete_when": "apply_as_deletes"}
+
+#: Begins the name of a property of a silver table. Its end is the number, and its value the application of the mark.
+_PREFIX = "tidegate.silver_read_after."
 
 
 @dataclass(frozen=True)
@@ -91,3 +99,26 @@ def _shown(value: Any) -> str:
         case list():
             return ", ".join(map(_shown, value))
     return " ".join(str(value).split())
+
+
+def first_reading(n: int, app_id: str) -> dict[str, str]:
+    """Returns the property that records that rows are read after batch `n` was in the ledger.
+
+    Args:
+        n: the batch.
+        app_id: application id of silver's transactions. Numbers of another one are of other batches.
+    """
+    return {f"{_PREFIX}{n}": app_id}
+
+
+def read_after(properties: Mapping[str, str], app_id: str) -> int | None:
+    """Returns the batch that bronze had before any row of silver was read. None if silver does not record it.
+
+    Args:
+        properties: of the silver table.
+        app_id: as for `first_reading`.
+    """
+    numbers = (
+        name.removeprefix(_PREFIX) for name, of in properties.items() if name.startswith(_PREFIX) and of == app_id
+    )
+    return min((int(number) for number in numbers), default=None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.platform.core.silver.recorded.first_reading import first_reading, read_after
+from tidegate.platform.core.silver.recorded_options import first_reading, read_after
 
 APP = "tidegate:lake:silver:items:id:g1"
 

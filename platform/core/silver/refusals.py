@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import KEY, LEFT, ORDER, VALID_FROM, VALID_TO
 from tidegate.platform.core.schema.column_types import Type, folded, grows
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.recorded.alike import are_alike, tokens
-from tidegate.platform.core.silver.recorded.options import OPTIONS, REBUILDING, ChangedOption, changed_options
+from tidegate.platform.core.silver.recorded_options import OPTIONS, REBUILDING, ChangedOption, changed_options
 from tidegate.platform.core.silver.rules import MergeRules
 
 #: Options that decide the value of a column, and so its type.
@@ -34,6 +34,9 @@ _VALUE_LEAVING_OPTIONS = (
 _OTHER_CAUSE = "bronze was reset since, or somebody changed the type in silver"
 _INCOMPARABLE_ROWS = "and the rows of silver do not compare with new rows any more"
 _WAY_OUT = "or give the table another `name` in lake.yaml, and a new silver table is merged"
+
+#: A literal, a quoted name, a word or a number, or another character. The end of the text ends a literal, too.
+_TOKEN = re.compile(r"""'(?:[^'\\]|\\.?)*+'?|"(?:[^"\\]|\\.?)*+"?|`(?P<name>[^`]*)`|(?P<word>\w+)|\S""", re.DOTALL)
 
 
 def refusal(
@@ -152,3 +155,13 @@ def _column_change_reason(
         f"column {name} is {ours.sql()}, and {theirs.sql()} {why}. Values would change on their way: change it back, "
         f"{_WAY_OUT}"
     )
+
+
+def are_alike(one: str, other: str) -> bool:
+    """Returns whether two SQL texts differ in nothing but case, spaces and quotes around names. Literals count."""
+    return tokens(one) == tokens(other)
+
+
+def tokens(text: str) -> tuple[str, ...]:
+    """Returns the parts of a SQL text. Names are in lower case, without quotes."""
+    return tuple(folded(found["name"] or found["word"] or "") or found[0] for found in _TOKEN.finditer(text))

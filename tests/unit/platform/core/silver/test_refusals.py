@@ -13,15 +13,14 @@ from tidegate.platform.core.schema.column_types import Array, Field, Simple, Str
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.presets import resolved
-from tidegate.platform.core.silver.recorded.alike import are_alike
-from tidegate.platform.core.silver.recorded.options import (
+from tidegate.platform.core.silver.recorded_options import (
     NOT_OF_ROWS,
     OPTIONS,
     REBUILDING,
     changed_options,
     recorded_options,
 )
-from tidegate.platform.core.silver.recorded.refusals import refusal
+from tidegate.platform.core.silver.refusals import are_alike, refusal
 from tidegate.platform.core.silver.rules import MergeRules, merge_rules
 
 INT, TEXT = simple_type("int"), Simple("string")
