@@ -39,10 +39,6 @@ def test_a_format_and_a_destination_have_a_module_of_their_own() -> None:
     assert {module for folder in folders for module in crowded(ROOT / folder, ast.ClassDef)} == set(MORE_CLASSES)
 
 
-def test_a_scheme_of_webhooks_has_a_module_of_its_own() -> None:
-    assert crowded(ROOT / "platform/core/webhook", ast.FunctionDef, "verify") == {}
-
-
 def test_a_second_noun_is_seen(tmp_path: Path) -> None:
     (tmp_path / "two.py").write_text("def run_a(): ...\ndef run_b(): ...\nclass A: ...\nclass _B: ...\n")
     assert crowded(tmp_path, ast.FunctionDef, "run_") == {"two.py": ["run_a", "run_b"]}
