@@ -4119,7 +4119,7 @@ MUTANTS = (
         '    if not (end or whole) or text.startswith("["):\n',
         '    if text.startswith("["):\n',
         (
-            "tests/unit/platform/bronze/prepare/formats/test_json_shape.py::"
+            "tests/unit/platform/bronze/prepare/formats/test_json_files.py::"
             "test_a_file_of_one_line_is_not_read_as_one_row",
         ),
     ),

@@ -9,6 +9,9 @@ ROOT = Path(__file__).resolve().parents[3]
 
 #: Modules with more public classes, and why.
 MORE_CLASSES = {
+    "declared_columns.py": "the base of formats whose files declare their columns, and those that are nothing else",
+    "json_files.py": "JSON, and its variants for outputs and for objects that are kept whole",
+    "parquet_files.py": "Parquet, and its variant for outputs",
     "format.py": "the base of all formats, and the values that it takes and returns",
     "destination.py": "the base of destinations, its two simplest ones, and their refusal",
     "delivery.py": "a delivery, and the error of a part of it",

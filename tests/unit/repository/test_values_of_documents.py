@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.support.tracked import ROOT, tracked
-from tidegate.platform.bronze.prepare.formats.json_shape import is_by_line
+from tidegate.platform.bronze.prepare.formats.json_files import is_by_line
 from tidegate.platform.cli.check.foreign import _owners
 from tidegate.platform.core.completion.named_parts import named_parts
 from tidegate.platform.core.events.envelopes import open_body, published

@@ -24,7 +24,7 @@ from tidegate.platform.bronze.look import _sort_manifests
 from tidegate.platform.bronze.prepare import late_reads
 from tidegate.platform.bronze.prepare.formats.csv_files import Csv
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
-from tidegate.platform.bronze.prepare.formats.json_shape import Utf8
+from tidegate.platform.bronze.prepare.formats.json_files import Utf8
 from tidegate.platform.bronze.prepare.late_reads import MAX_SECONDS, ReadTooLong, keep_first_part, reading
 from tidegate.platform.bronze.prepare.load import readable_files
 from tidegate.platform.bronze.prepare.load.server_losses import (
