@@ -14,10 +14,10 @@ from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TAG
 from tidegate.assets.sources.asset import table_owners
-from tidegate.platform.bronze.completion.waiting import noted_waiting
 from tidegate.platform.bronze.listener import InventoryComparison, RunListener
 from tidegate.platform.bronze.options import RunOptions
-from tidegate.platform.bronze.prepare.inventories.late import find_late_inventories
+from tidegate.platform.bronze.prepare.inventories.newest import find_late_inventories
+from tidegate.platform.bronze.record import noted_waiting
 from tidegate.platform.bronze.run import BatchResult, run_table
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.catalog.descriptions import column_descriptions

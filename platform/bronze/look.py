@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from tidegate.platform.bronze.completion.datasets import plan_datasets
 from tidegate.platform.bronze.prepare.access import require_access
-from tidegate.platform.bronze.prepare.inventories.waiting import waiting_deliveries
 from tidegate.platform.bronze.prepare.late_reads import keep_first_part
 from tidegate.platform.bronze.removals import guard_removals, require_bucket
 from tidegate.platform.bronze.small_objects import SmallObjects
+from tidegate.platform.core.bronze.hint import Hint, Listed
 from tidegate.platform.core.bronze.ledger import LastState
 from tidegate.platform.core.bronze.manifest import is_note, is_rebuild
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone
@@ -131,3 +131,19 @@ def probes(
         return key, small.probe(key, sizes.get(key))
 
     return dict(parallel(probe, keys))
+
+
+def waiting_deliveries(table: Table, taken: Sequence[PlannedHint]) -> list[PlannedHint]:
+    """Return hints of the deliveries that wait and that no hint of the batch names.
+
+    S3 writes the checksum last. Where the bucket is replicated, other objects may come after it. Their events are not
+    hints, and a run comes with the next delivery of any bucket.
+
+    Args:
+        taken: the hints of the batch.
+    """
+    if not table.spec.has_inventories or not taken:
+        return []
+    named = {item.hint.key for item in taken}
+    waiting = table.waiting_signals.every()
+    return [PlannedHint(Hint(key, Listed()), taken[-1].manifest) for key in waiting if key not in named]

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.bronze.decide import decide
 from tidegate.platform.bronze.options import RunOptions
-from tidegate.platform.bronze.prepare.load.data_files import found_with_entries, stage_rest
+from tidegate.platform.bronze.prepare.load.replaced_rows import found_with_entries, stage_rest
 from tidegate.platform.bronze.prepare.table_columns import present_schema
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.bronze.reconcile.listing import list_generation

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from tidegate.platform.bronze.decide import table_properties
-from tidegate.platform.bronze.reconcile.known_etags import replace_known_etags
-from tidegate.platform.bronze.reconcile.listing import list_generation, list_prefix, own_objects
+from tidegate.platform.bronze.reconcile.listing import list_generation, list_prefix, own_objects, replace_known_etags
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.config.after_load import move_target, removes_source

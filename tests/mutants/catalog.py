@@ -1613,7 +1613,7 @@ MUTANTS = (
         "path_columns",
         "    new = [name for name in values if folded(name) not in known]",
         "    new = [name for name in values if folded(name) in known]",
-        ("tests/unit/platform/bronze/prepare/test_path_columns.py",),
+        ("tests/unit/platform/bronze/prepare/test_parquet_candidates.py",),
     ),
     Mutant(
         "a field of a change stops all merges by its name",
@@ -3528,7 +3528,7 @@ MUTANTS = (
         "copied.copy",
         'if why := too_long(target.key, "its copy, which Spark reads instead of it,"):',
         'if why := too_long("", "its copy, which Spark reads instead of it,"):',
-        ("tests/unit/platform/bronze/prepare/test_parquet_copies.py",),
+        ("tests/unit/platform/bronze/prepare/test_parquet_candidates.py",),
     ),
     Mutant(
         "the files of elsewhere in a log are not refused",
@@ -4641,7 +4641,7 @@ MUTANTS = (
         "Load.run",
         "                keep_named_folders(self.table, self.prepared, ())\n",
         "                pass\n",
-        ("tests/unit/platform/bronze/prepare/test_rows_folders.py",),
+        ("tests/unit/platform/bronze/test_prepared.py",),
     ),
     Mutant(
         "rows of a batch that was not decided are kept for ever",
@@ -4657,7 +4657,7 @@ MUTANTS = (
         "copied.copy",
         "        if time.monotonic() > until:\n",
         "        if time.monotonic() > until and False:\n",
-        ("tests/unit/platform/bronze/prepare/test_parquet_copies.py",),
+        ("tests/unit/platform/bronze/prepare/test_parquet_candidates.py",),
     ),
     Mutant(
         "a suspect CSV file is read for longer than its run lasts",

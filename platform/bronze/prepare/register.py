@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tidegate.platform.bronze.prepare.parquet_copies import Ready, copied
-from tidegate.platform.bronze.prepare.parquet_footers import parquet_footers
-from tidegate.platform.bronze.prepare.path_columns import check_both
+from tidegate.platform.bronze.prepare.parquet_candidates import Ready, check_both, copied, parquet_footers
 from tidegate.platform.bronze.prepare.table_columns import (
     path_columns,
     present_schema,

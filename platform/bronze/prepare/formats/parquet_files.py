@@ -7,9 +7,7 @@ from dataclasses import replace
 
 from tidegate.platform.bronze.prepare.formats.declared_columns import DeclaredColumns
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
-from tidegate.platform.bronze.prepare.parquet_copies import copied
-from tidegate.platform.bronze.prepare.parquet_footers import parquet_footers
-from tidegate.platform.bronze.prepare.path_columns import check_both
+from tidegate.platform.bronze.prepare.parquet_candidates import check_both, copied, parquet_footers
 from tidegate.platform.bronze.prepare.scratch_object import scratch_object
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.files.parquet.bad import BadParquet

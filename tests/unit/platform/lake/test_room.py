@@ -18,8 +18,8 @@ from tidegate.platform.bronze.prepare.formats import csv_files
 from tidegate.platform.bronze.prepare.formats.csv_files import Csv
 from tidegate.platform.bronze.prepare.formats.format import Rewrite, SourceFile
 from tidegate.platform.bronze.prepare.formats.json_files import Utf8
+from tidegate.platform.bronze.prepare.load import candidates as other_reader
 from tidegate.platform.bronze.prepare.load import readable_files as source_files
-from tidegate.platform.bronze.prepare.load import unreadable as other_reader
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, PlannedHint

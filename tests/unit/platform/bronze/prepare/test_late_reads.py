@@ -27,13 +27,13 @@ from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.formats.json_files import Utf8
 from tidegate.platform.bronze.prepare.late_reads import MAX_SECONDS, ReadTooLong, keep_first_part, reading
 from tidegate.platform.bronze.prepare.load import readable_files
+from tidegate.platform.bronze.prepare.load.candidates import misread
 from tidegate.platform.bronze.prepare.load.server_losses import (
     quarantine_reason,
     require_server,
     server_lost,
     sets_to_read,
 )
-from tidegate.platform.bronze.prepare.load.unreadable import misread
 from tidegate.platform.bronze.run import READS_SECONDS
 from tidegate.platform.core.bronze.hint import Event, Hint, Rebuild, Redriven, Replacement
 from tidegate.platform.core.bronze.manifest import Manifest

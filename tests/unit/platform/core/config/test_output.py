@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.unit.conftest import PAPER
-from tidegate.platform.bronze.prepare.output_load import output_key
+from tidegate.platform.bronze.prepare.outputs import output_key
 from tidegate.platform.cloud.roles.dagster_role import dagster
 from tidegate.platform.cloud.roles.operator_role import operator
 from tidegate.platform.cloud.roles.roles import giving

@@ -22,7 +22,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tidegate.platform.bronze.after_load import Loaded, remove_or_tag
-from tidegate.platform.bronze.prepare.parquet_footers import parquet_footers
+from tidegate.platform.bronze.prepare.parquet_candidates import parquet_footers
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone, S3Unavailable
@@ -519,9 +519,7 @@ LOOPS: dict[str, Loop] = {
     "platform/bronze/prepare/load/candidates.py": FILES,
     "platform/bronze/prepare/load/load.py": PROBES,
     "platform/bronze/prepare/load/repeated_messages.py": SPARK,
-    "platform/bronze/prepare/load/unreadable.py": FILES,
-    "platform/bronze/prepare/parquet_copies.py": FILES,
-    "platform/bronze/prepare/parquet_footers.py": FILES,
+    "platform/bronze/prepare/parquet_candidates.py": FILES,
     "platform/bronze/prepare/register.py": PROBES,
     "platform/bronze/publish.py": OWN,
     "platform/inventory/costs/measure.py": TABLES,
@@ -530,7 +528,7 @@ LOOPS: dict[str, Loop] = {
     "assets/health/measure.py": TABLES,
     "platform/maintenance/vacuum.py": OWN,
     "platform/operations/dead_letters.py": TYPES,
-    "platform/bronze/reconcile/known_etags.py": PROBES,
+    "platform/bronze/reconcile/listing.py": PROBES,
     "platform/silver/audit/found_keys.py": SPARK,
     "platform/silver/changes.py": OWN,
     "platform/inventory/audited.py": TABLES,

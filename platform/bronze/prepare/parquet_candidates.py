@@ -1,10 +1,10 @@
-"""Copies for Parquet files that Spark would not read as their writers intended."""
+"""Parquet candidates of registered and of loaded tables: their footers, columns of their path, and copies for Spark."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.plan import Candidate
@@ -12,9 +12,14 @@ from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.footer import Footer
 from tidegate.platform.core.keys.object_key import too_long
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import NotWritable, ObjectChanged, ObjectRefused, StoreError
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.parquet.copies import ParquetCopy, copy_parquet
+from tidegate.platform.lake.parquet.footers import read_footers
+from tidegate.platform.lake.parquet.tail import footer_tail
 from tidegate.platform.lake.threads import parallel
 
 #: Seconds after which a batch begins no further copy. One copy may take half an hour, and a run an hour.
@@ -26,6 +31,37 @@ _TOO_MANY = (
     f"Spark would misread files of its dataset, and copies of them take longer than {_SECONDS / 60:.0f} minutes: write "
     "it as several datasets, each with a signal of its own, or as Parquet that Spark reads"
 )
+
+
+def parquet_footers(
+    source: Bucket, candidates: Iterable[Candidate], prepared: PreparedBatch
+) -> list[tuple[Candidate, Footer]]:
+    """Return the candidates whose footer can be read, in order, each with its footer.
+
+    A candidate that is not Parquet, or that S3 refuses to return, is quarantined. A candidate that changed since the
+    look, or that S3 did not return now, is deferred.
+    """
+    tails: list[tuple[Candidate, bytes]] = []
+    for candidate, tail in parallel(lambda candidate: (candidate, _tail(source, candidate)), candidates):
+        if isinstance(tail, bytes):
+            tails.append((candidate, tail))
+        else:
+            prepared.failed(candidate, tail)
+    readable = []
+    footers = read_footers([(tail, candidate.found.size) for candidate, tail in tails])
+    for (candidate, _), footer in zip(tails, footers, strict=True):
+        if isinstance(footer, BadParquet):
+            prepared.failed(candidate, footer)
+        else:
+            readable.append((candidate, footer))
+    return readable
+
+
+def _tail(source: Bucket, candidate: Candidate) -> bytes | BadParquet | StoreError:
+    try:
+        return footer_tail(source, candidate.key, candidate.found)
+    except (BadParquet, StoreError) as error:
+        return error
 
 
 def copied(
@@ -79,3 +115,19 @@ def copied(
             case error:
                 prepared.failed(candidate, error)
     return ready
+
+
+def check_both(footer: Footer, path: Mapping[str, str | None]) -> None:
+    """Refuse a file if one of its columns may have another value than the file's path.
+
+    Readers of a Delta table use the path's value and never read the file's value.
+
+    Raises:
+        Misfit: the file's statistics do not prove that both values are equal.
+    """
+    for name, value in path.items():
+        if any(folded(field.name) == folded(name) for field in footer.fields) and footer.always(name) != value:
+            raise Misfit(
+                f"column {name} is in the file and in its path ({name}={value}), and the file's statistics do not "
+                "prove that both say the same; leave it out of the file"
+            )

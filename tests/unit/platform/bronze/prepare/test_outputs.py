@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from tidegate.platform.bronze.prepare.convert import _Convert
 from tidegate.platform.bronze.prepare.load.load import Staged
+from tidegate.platform.bronze.prepare.outputs import _Convert
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.birth import Birth
