@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from tidegate.platform.intake.fair_drain import FairDrain
+from tidegate.platform.intake.fair_drain import FairDrain, QueueOrder
 from tidegate.platform.intake.held_events import HeldEvents
 from tidegate.platform.intake.intake_result import IntakeResult
-from tidegate.platform.intake.queue_order import QueueOrder
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake

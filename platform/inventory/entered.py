@@ -9,11 +9,11 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.inventory.delivery import DROPPED, Delivery, Subject, has_entered
-from tidegate.platform.core.maintenance.kept_versions import deleted_file_retention, log_retention
 from tidegate.platform.core.storage.history import EnteredInventory, KeptPast
 from tidegate.platform.core.times import from_micros
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.ledger import Clock
+from tidegate.platform.maintenance.vacuum import deleted_file_retention, log_retention
 
 #: A version is read if it is kept for so much longer: a query takes time, and the ledger has a batch after its commit.
 _MARGIN = timedelta(hours=1)

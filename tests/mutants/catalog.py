@@ -8,7 +8,7 @@ from __future__ import annotations
 from tests.mutants.java import JAVA_MUTANTS
 from tests.mutants.mutant import Mutant
 
-_TROUBLED = "tests/unit/platform/intake/test_queue_order.py::"
+_TROUBLED = "tests/unit/platform/intake/test_fair_drain.py::"
 _HELD, _TICK = "tests/unit/platform/intake/test_held_events.py::", "tests/unit/platform/intake/test_tick.py::"
 _WEBHOOKS = "tests/unit/platform/webhook/test_application.py::"
 _ANSWERS = "tests/unit/platform/lake/aws/test_answers.py::"
@@ -2856,7 +2856,7 @@ MUTANTS = (
         "    return kept if spec.quarantine is None else {**kept, **dict.fromkeys(QUARANTINE, spec.quarantine)}\n",
         "    return {**kept, **dict.fromkeys(QUARANTINE, spec.quarantine or spec.intake)}\n",
         (
-            "tests/unit/platform/core/maintenance/test_retention.py::"
+            "tests/unit/platform/maintenance/test_old_objects.py::"
             "test_the_quarantine_is_kept_for_ever_unless_lake_yaml_gives_it_days",
         ),
     ),

@@ -28,8 +28,9 @@ from tidegate.platform.operations.redrive import (
     quarantined_objects,
     redrive_messages,
     redrive_objects,
+    redrive_route,
+    undeliverable_messages,
 )
-from tidegate.platform.operations.redrive_routes import redrive_route, undeliverable_messages
 from tidegate.platform.query.table_named import table_named
 
 _SHOWN = 20

@@ -13,8 +13,8 @@ from tidegate.platform.cli.answers.plans import MaintainAnswer, MaintainedTable,
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.maintenance.selected import selected
-from tidegate.platform.core.maintenance.freed import NOTHING
 from tidegate.platform.core.wording import first_line
+from tidegate.platform.maintenance.deletion import NOTHING
 from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy
 
 

@@ -29,7 +29,7 @@ from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.unrouted import Detail, Unrouted
-from tidegate.platform.intake import shared_runs
+from tidegate.platform.intake import due_tables
 from tidegate.platform.intake import tick as intake_tick
 from tidegate.platform.intake.due_tables import DueTables
 from tidegate.platform.intake.intake_result import IntakeResult
@@ -402,7 +402,7 @@ def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
     for table in [*tables, *[tables[0]] * 5000]:
         objects.bodies[f"root/inbox/{table}/{len(objects.bodies):026d}-1.json"] = ""
     monkeypatch.setattr(run_requests, "MAX_RUNS", max_runs)
-    monkeypatch.setattr(shared_runs, "MAX_SHARED_TABLES", 5)
+    monkeypatch.setattr(due_tables, "MAX_SHARED_TABLES", 5)
     monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store, config=paper.config))
     fetch, under = dg.DagsterInstance.get_run_records, Objects.under
     monkeypatch.setattr(

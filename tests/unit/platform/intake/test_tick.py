@@ -29,16 +29,19 @@ from tidegate.platform.core.routing.discovery import NewTables, room_today
 from tidegate.platform.core.routing.unrouted import Detail, Unrouted
 from tidegate.platform.intake import message_routing
 from tidegate.platform.intake import tick as intake_tick
-from tidegate.platform.intake.due_tables import MAX_RUNS, DueTables, find_due_tables, is_ready
-from tidegate.platform.intake.intake_result import IntakeResult
-from tidegate.platform.intake.message_routing import parse_messages, route_events, route_messages
-from tidegate.platform.intake.shared_runs import (
+from tidegate.platform.intake.due_tables import (
     COLD_BYTES,
     COLD_HINTS,
     COLD_SMALL_HINTS,
+    MAX_RUNS,
     MAX_SHARED_TABLES,
+    DueTables,
     assign_runs,
+    find_due_tables,
+    is_ready,
 )
+from tidegate.platform.intake.intake_result import IntakeResult
+from tidegate.platform.intake.message_routing import parse_messages, route_events, route_messages
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.sqs import Queue

@@ -18,9 +18,9 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.maintenance import maintain as module
 from tidegate.platform.cli.maintenance import selected as selection
 from tidegate.platform.cli.maintenance.maintain import run_maintain
-from tidegate.platform.core.maintenance.freed import FreedObjects
+from tidegate.platform.maintenance.deletion import FreedObjects
 from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy
-from tidegate.platform.query.query_error import QueryError
+from tidegate.platform.query.table_named import QueryError
 
 BORN = ["landing.orders", "landing.found"]
 

@@ -558,7 +558,7 @@ LOOPS: dict[str, Loop] = {
     "platform/lake/sql_names.py": TABLES,
     "platform/lake/threads.py": Loop("the loop itself"),
     "platform/routes/forwarder.py": TABLES,
-    "platform/routes/spread.py": ROUTES,
+    "platform/routes/lane.py": ROUTES,
     "platform/intake/event_typing.py": TYPES,
     "platform/intake/message_routing.py": PROBES,
     "platform/intake/row_objects.py": OWN,

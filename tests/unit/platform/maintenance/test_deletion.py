@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.platform.core.maintenance.freed import NOTHING, FreedObjects
+from tidegate.platform.maintenance.deletion import NOTHING, FreedObjects
 
 
 def test_freed_objects_are_added_and_shown_with_their_bytes() -> None:

@@ -18,11 +18,10 @@ from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.config.lake import DiscoverySpec
 from tidegate.platform.intake import store_and_delete
 from tidegate.platform.intake import tick as intake_tick
-from tidegate.platform.intake.drain_budget import DrainBudget, DrainSlots, QueueLimits, TickOver
+from tidegate.platform.intake.fair_drain import DrainBudget, DrainSlots, QueueLimits, QueueOrder, TickOver
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.intake.known_tables import KnownTables
 from tidegate.platform.intake.message_routing import ParsedMessage, parse_messages
-from tidegate.platform.intake.queue_order import QueueOrder
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.sqs import Queue
