@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tidegate.platform.core.config.silver_columns import own_columns
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.wording import command, first_line
-from tidegate.platform.inventory.as_of import inventory_as_of
+from tidegate.platform.inventory.entered import inventory_as_of
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.sql_names import SqlNames, Unnamed
 from tidegate.platform.query.asked_tables import asked_tables, with_days, without_schema

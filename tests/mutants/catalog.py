@@ -2058,7 +2058,7 @@ MUTANTS = (
         "uncounted_inventories",
         "    return [subject for subject in sorted(newest) if subject.bucket in several and subject not in counted]",
         "    return [one for one in sorted(newest) if configuration not in ('', one.configuration)]",
-        ("tests/unit/platform/core/inventory/test_counted.py",),
+        ("tests/unit/platform/lake/inventory/test_objects.py",),
     ),
     Mutant(
         "a bucket that has never delivered an inventory is late nowhere",
@@ -2526,10 +2526,7 @@ MUTANTS = (
         "FolderInventory.is_whole",
         "        return self.log_files > 0 and self.files > 0\n",
         "        return self.files > 0\n",
-        (
-            "tests/unit/platform/core/inventory/test_folder_inventory.py::"
-            "test_the_newest_inventory_of_the_whole_folder_is_used",
-        ),
+        ("tests/unit/platform/lake/inventory/test_folder.py::test_the_newest_inventory_of_the_whole_folder_is_used",),
     ),
     Mutant(
         "why says of a row that an expectation dropped that it is no change",
@@ -2658,7 +2655,7 @@ MUTANTS = (
         "KeptHistory.read",
         "if (part := found[key]) and key == self._key(chain[-1].last if chain else 0):",
         "if part := found[key]:",
-        ("tests/unit/platform/inventory/test_kept_history.py::test_after_a_lost_part_the_rest_is_computed_again",),
+        ("tests/unit/platform/inventory/test_grown.py::test_after_a_lost_part_the_rest_is_computed_again",),
     ),
     Mutant(
         "advice moves objects from ONEZONE_IA to GLACIER_IR, which S3 refuses",
@@ -2974,7 +2971,7 @@ MUTANTS = (
         "(1.0 / self._tables[np.searchsorted(self._runs, own)]).sum()",
         "own.size",
         (
-            "tests/unit/platform/lake/costs/test_recorded_months.py::"
+            "tests/unit/platform/inventory/costs/test_recorded_months.py::"
             "test_a_run_of_several_tables_is_paid_for_by_all_of_them",
         ),
     ),
@@ -2985,7 +2982,7 @@ MUTANTS = (
         "        if len(keys) == 1:\n            return Part([], pa.table({}), {keys[0]: error})\n",
         "        return Part([], pa.table({}), dict.fromkeys(keys, error))\n",
         (
-            "tests/unit/platform/lake/costs/test_recorded_months.py::"
+            "tests/unit/platform/inventory/costs/test_recorded_months.py::"
             "test_a_ledger_that_cannot_be_read_takes_no_other_with_it",
         ),
     ),

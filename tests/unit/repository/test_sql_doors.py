@@ -23,7 +23,7 @@ KNOWN = {
     "platform/demo/stories.py read_stories": "the demo's own lake",
     "platform/forgetting/shared_keys.py _first_batch": _OURS,
     "platform/forgetting/shared_keys.py _is_stored": _OURS,
-    "platform/lake/inventory/audits.py run": "reports of Tidegate",
+    "platform/inventory/audited.py run": "reports of Tidegate",
     "platform/silver/audit/chosen_keys.py chosen_keys": _OURS,
     "platform/silver/audit/found_rows.py _queried": _OURS,
     "platform/silver/audit/found_rows.py silver_times": _OURS,

@@ -533,7 +533,7 @@ LOOPS: dict[str, Loop] = {
     "platform/silver/changes.py": OWN,
     "platform/inventory/audited.py": TABLES,
     "platform/inventory/incomplete.py": TABLES,
-    "platform/inventory/kept_history.py": OWN,
+    "platform/inventory/grown.py": OWN,
     "platform/cli/check/forget.py": OWN,
     "platform/cli/check/lake.py": OWN,
     "platform/cli/inventory/enable.py": TABLES,

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from pyspark.errors import PySparkException
 
 from tidegate.platform.core.costs.table_cost import Recorded
-from tidegate.platform.lake.costs import recorded_ledger, recorded_months
-from tidegate.platform.lake.costs.recorded_months import _months, _with_slots, month_of
-from tidegate.platform.lake.costs.shared_runs import SharedRuns
+from tidegate.platform.inventory.costs import recorded_months, recorded_tables
+from tidegate.platform.inventory.costs.recorded_months import SharedRuns, _months, _with_slots, month_of
 
 #: 30 November 2026, as days since 1970.
 DAY = 20_787
@@ -69,7 +68,7 @@ def test_a_lake_with_more_ledgers_than_a_query_has_counts_each_of_them(monkeypat
         rows = [{"table_key": key, **row} for key, row in queries.items()]
         return SimpleNamespace(toArrow=lambda: pa.Table.from_pylist(rows))
 
-    monkeypatch.setattr(recorded_ledger, "_together", together)
+    monkeypatch.setattr(recorded_tables, "_together", together)
     monkeypatch.setattr(recorded_months, "_days", lambda rows, n: {**day(DAY, []), "runs": [7, 100 + n, 7]})
     monkeypatch.setattr(
         recorded_months._Rows, "slots", lambda self, n: {"day": DAY, "is_batch": True, "slot": n, "count": 1}
@@ -101,10 +100,10 @@ def test_a_ledger_that_cannot_be_read_takes_no_other_with_it(
 
         return SimpleNamespace(toArrow=rows)
 
-    monkeypatch.setattr(recorded_ledger, "_together", together)
+    monkeypatch.setattr(recorded_tables, "_together", together)
     keys = [f"t{n}" for n in range(41)]
     query: Any = keys.index
-    parts = list(recorded_ledger.query_in_parts(keys, query))
+    parts = list(recorded_tables.query_in_parts(keys, query))
     assert {key for part in parts for key in part.failed} == damaged
     rows = [row for part in parts for row in part.rows.to_pylist()]
     assert rows == [{"table_key": key, "n": n} for n, key in enumerate(keys) if key not in damaged]

@@ -1,13 +1,18 @@
-"""What the ledgers of tables have of each month: batches, seconds, events, files, and when they came."""
+"""What the ledgers of tables have of each month: batches, seconds, events, files, and when they came.
+
+A run that records batches of several tables is paid for by all of them.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import PySparkException
@@ -16,10 +21,12 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.hint import RowsSent
 from tidegate.platform.core.costs.table_cost import Recorded
-from tidegate.platform.lake.costs.recorded_ledger import RecordedLedger, query_in_parts, read_condition
-from tidegate.platform.lake.costs.shared_runs import Runs, SharedRuns
+from tidegate.platform.inventory.costs.recorded_tables import RecordedLedger, query_in_parts, read_condition
 
 _DAY = 86_400
+
+#: Hashes of IDs of runs. A number of an array takes eight bytes: a lake has millions of runs in a month.
+Runs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -150,3 +157,32 @@ def _months(days: Sequence[Mapping[str, Any]], shared: SharedRuns) -> list[Recor
             bytes=was.bytes + row["bytes"],
         )
     return [replace(months[month], runs=shared.part(runs[month])) for month in sorted(months, reverse=True)]
+
+
+class SharedRuns:
+    """The number of tables of each run."""
+
+    def __init__(self) -> None:
+        self._runs: Runs = np.empty(0, np.int64)  # in order
+        self._tables: npt.NDArray[np.int64] = np.empty(0, np.int64)
+
+    def add(self, tables: Iterable[Iterable[Runs]]) -> None:
+        """Count further tables.
+
+        Args:
+            tables: the runs of each table, in any number of arrays. A run may be in several of them.
+        """
+        added = [np.unique(np.concatenate(arrays)) for runs in tables if (arrays := list(runs))]
+        before = self._runs.size
+        self._runs, place = np.unique(np.concatenate([self._runs, *added]), return_inverse=True)
+        found = np.bincount(place[before:], minlength=self._runs.size)
+        found[place[:before]] += self._tables
+        self._tables = found
+
+    def part(self, runs: Iterable[Runs]) -> float:
+        """Return the number of runs of a table that was counted. A run of several tables counts in parts."""
+        arrays = list(runs)
+        if not arrays:
+            return 0.0
+        own = np.unique(np.concatenate(arrays))
+        return float((1.0 / self._tables[np.searchsorted(self._runs, own)]).sum())

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import duckdb
 import pytest
 
-from tidegate.platform.core.inventory.counted import counted_rows_condition, uncounted_inventories
 from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.lake.inventory.objects import counted_rows_condition, uncounted_inventories
 
 
 def newest(**buckets: str) -> dict[Subject, datetime]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from tidegate.platform.core.inventory.folder_inventory import FolderInventory, newest_usable
 from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.lake.inventory.folder import FolderInventory, newest_usable
 
 DAY = 86_400
 NOW = 1_800_000_000
