@@ -20,8 +20,7 @@ from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.inbox import Backlog
 from tidegate.platform.lake.lake_root.root import is_table_key
-from tidegate.platform.lake.side_by_side import ConcurrentCalls
-from tidegate.platform.lake.threads import parallel
+from tidegate.platform.lake.threads import ConcurrentCalls, parallel
 
 #: Time limit for listing the inbox, and then for the answers of the queues. Dagster ends a tick after 60 seconds.
 _MAX_SECONDS = 20.0

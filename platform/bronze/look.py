@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from tidegate.platform.bronze.completion.datasets import plan_datasets
 from tidegate.platform.bronze.prepare.access import require_access
 from tidegate.platform.bronze.prepare.late_reads import keep_first_part
+from tidegate.platform.bronze.prepare.parquet_candidates import probe_with_footer
 from tidegate.platform.bronze.removals import guard_removals, require_bucket
 from tidegate.platform.bronze.small_objects import SmallObjects
 from tidegate.platform.core.bronze.hint import Hint, Listed
@@ -19,7 +20,6 @@ from tidegate.platform.core.routing.event_type import EventTypes
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
 from tidegate.platform.lake.ledger import Clock
-from tidegate.platform.lake.parquet.tail import probe_with_footer
 from tidegate.platform.lake.threads import parallel
 
 

@@ -11,7 +11,7 @@ from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.side_by_side import ConcurrentCalls
+from tidegate.platform.lake.threads import ConcurrentCalls
 
 #: Seconds after which Dagster gives up a tick. Its messages become visible to other receivers then.
 TICK_SECONDS = 60.0

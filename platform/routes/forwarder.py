@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.outbox import Lane
-from tidegate.platform.lake.side_by_side import ConcurrentCalls
+from tidegate.platform.lake.threads import ConcurrentCalls
 from tidegate.platform.routes.lane import LaneResult, deliver_lane, deliver_to_tagged, spread_lane
 
 #: Lanes that are served at a time.

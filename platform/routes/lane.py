@@ -16,7 +16,7 @@ from tidegate.platform.lake.forwarding.destination import Destination
 from tidegate.platform.lake.forwarding.destinations import Destinations
 from tidegate.platform.lake.forwarding.tagged_queues import TaggedQueues
 from tidegate.platform.lake.lake_root.outbox import Lane, Outbox, OutboxObject
-from tidegate.platform.lake.side_by_side import ConcurrentCalls
+from tidegate.platform.lake.threads import ConcurrentCalls
 
 #: Objects in a row of which a destination takes no message, after which it is served later.
 _MAX_UNSENT_OBJECTS = 3

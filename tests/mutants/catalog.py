@@ -3581,9 +3581,7 @@ MUTANTS = (
         "OperationsLog.put",
         "put_if_absent(",
         "put(",
-        (
-            "tests/unit/platform/lake/lake_root/test_operations_log.py::test_what_is_kept_for_ever_is_never_put_over_an_object",
-        ),
+        ("tests/unit/platform/lake/lake_root/test_logs.py::test_what_is_kept_for_ever_is_never_put_over_an_object",),
     ),
     Mutant(
         "the Spark server may write to the inbox",
@@ -4926,7 +4924,7 @@ MUTANTS = (
         "GenerationListings._key",
         "{folder}",
         "{folder.split('..')[0]}",
-        ("tests/unit/platform/lake/lake_root/test_listings.py",),
+        ("tests/unit/platform/lake/lake_root/test_progress.py",),
     ),
     Mutant(
         "a batch without hints ends the first listing of a generation",

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.core.bronze.object_state import Probe, S3Found
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.files.parquet.bad import BadParquet
-from tidegate.platform.core.files.parquet.footer import Footer
+from tidegate.platform.core.files.parquet.footer import Footer, footer_bytes
 from tidegate.platform.core.keys.object_key import too_long
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import folded
@@ -19,7 +21,6 @@ from tidegate.platform.lake.aws.s3 import NotWritable, ObjectChanged, ObjectRefu
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.parquet.copies import ParquetCopy, copy_parquet
 from tidegate.platform.lake.parquet.footers import read_footers
-from tidegate.platform.lake.parquet.tail import footer_tail
 from tidegate.platform.lake.threads import parallel
 
 #: Seconds after which a batch begins no further copy. One copy may take half an hour, and a run an hour.
@@ -31,6 +32,9 @@ _TOO_MANY = (
     f"Spark would misread files of its dataset, and copies of them take longer than {_SECONDS / 60:.0f} minutes: write "
     "it as several datasets, each with a signal of its own, or as Parquet that Spark reads"
 )
+
+#: Bytes of the first read of a file's end; a footer is rarely longer.
+_TAIL_BYTES = 64 * 1024
 
 
 def parquet_footers(
@@ -131,3 +135,33 @@ def check_both(footer: Footer, path: Mapping[str, str | None]) -> None:
                 f"column {name} is in the file and in its path ({name}={value}), and the file's statistics do not "
                 "prove that both say the same; leave it out of the file"
             )
+
+
+def probe_with_footer(source: Bucket, key: str) -> Probe:
+    """A Parquet object's present state, with its footer unless that is longer than the first read."""
+    probe, tail = source.objects.head_with_tail(source.name, key, _TAIL_BYTES)
+    if not isinstance(probe, S3Found) or not tail:
+        return probe
+    try:
+        length = footer_bytes(tail, probe.size)
+    except BadParquet:
+        return probe
+    return replace(probe, footer=tail[-length:]) if length <= len(tail) else probe
+
+
+def footer_tail(source: Bucket, key: str, found: S3Found) -> bytes:
+    """The bytes of an object's footer, on condition that the object is the one found.
+
+    Raises:
+        BadParquet: the object is no Parquet file.
+        ObjectChanged: the object has another etag, or is gone.
+        StoreError: S3 did not answer.
+    """
+    if found.footer is not None:
+        return found.footer
+    version = source.version(key, found.etag)
+    tail = source.objects.tail(version, min(_TAIL_BYTES, found.size))
+    length = footer_bytes(tail, found.size)
+    if length > len(tail):
+        tail = source.objects.tail(version, length)
+    return tail[-length:]

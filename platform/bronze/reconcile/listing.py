@@ -22,7 +22,7 @@ from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.platform.core.routing.route import Routed, route, rows_route
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.lake_root.listings import GenerationListings, ListingProgress
+from tidegate.platform.lake.lake_root.progress import GenerationListings, ListingProgress
 from tidegate.platform.lake.ledger import Clock, Reading
 
 #: Number of listed objects after which hints are written: 100 requests to S3.

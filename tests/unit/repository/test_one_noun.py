@@ -13,7 +13,7 @@ MORE_CLASSES = {
     "json_files.py": "JSON, and its variants for outputs and for objects that are kept whole",
     "parquet_files.py": "Parquet, and its variant for outputs",
     "format.py": "the base of all formats, and the values that it takes and returns",
-    "destination.py": "the base of destinations, its two simplest ones, and their refusal",
+    "destination.py": "the base of destinations, those that only send, and their refusal",
     "delivery.py": "a delivery, and the error of a part of it",
 }
 

@@ -26,7 +26,7 @@ from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake_root.store import LakeStore
-from tidegate.platform.lake.side_by_side import ConcurrentCalls
+from tidegate.platform.lake.threads import ConcurrentCalls
 
 DEADLINE = 30.0
 

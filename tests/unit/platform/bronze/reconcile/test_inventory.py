@@ -31,7 +31,7 @@ from tidegate.platform.core.inventory.manifest import Inventory, InventoryError,
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import NoRoute, route
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.lake_root.listings import ListingProgress
+from tidegate.platform.lake.lake_root.progress import ListingProgress
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.ledger import Clock
 

@@ -43,10 +43,8 @@ from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.forwarding.delivery import Delivery, deliver
-from tidegate.platform.lake.forwarding.destination import QueueDestination, TopicDestination
-from tidegate.platform.lake.forwarding.object_action import ObjectAction
-from tidegate.platform.lake.forwarding.sharded_topics import ShardedTopics
-from tidegate.platform.lake.forwarding.tag_objects import tag_objects
+from tidegate.platform.lake.forwarding.destination import QueueDestination, ShardedTopics, TopicDestination
+from tidegate.platform.lake.forwarding.object_action import ObjectAction, tag_objects
 from tidegate.platform.lake.forwarding.unwrap_arrays import unwrap_arrays
 from tidegate.platform.operations.redrive import RedriveRequest, redrive_messages
 from tidegate.platform.webhook.queue_writer import QueueWriter
@@ -510,7 +508,7 @@ LOOPS: dict[str, Loop] = {
     "platform/lake/aws/cloudwatch.py": Loop("the lake's own metrics, and no thing of a producer"),
     "platform/lake/aws/multipart_uploads.py": TABLES,
     "platform/lake/lake_root/batches.py": OWN,
-    "platform/lake/lake_root/operations_log.py": OWN,
+    "platform/lake/lake_root/logs.py": OWN,
     "platform/bronze/after_load.py": Loop("test_one_of_many_files_that_after_load_tags"),
     "platform/bronze/completion/datasets.py": PROBES,
     "platform/bronze/look.py": PROBES,
@@ -550,10 +548,9 @@ LOOPS: dict[str, Loop] = {
     "platform/lake/lake_root/after_notes.py": OWN,
     "platform/lake/lake_root/forgotten.py": OWN,
     "platform/lake/lake_root/inbox.py": OWN,
-    "platform/lake/lake_root/intake_log.py": OWN,
     "platform/lake/lake_root/outbox.py": OWN,
     "platform/lake/lake_root/quarantine.py": OWN,
-    "platform/lake/lake_root/waiting_signals.py": OWN,
+    "platform/lake/lake_root/waiting.py": OWN,
     "platform/lake/parquet/footers.py": SPARK,
     "platform/lake/sql_names.py": TABLES,
     "platform/lake/threads.py": Loop("the loop itself"),

@@ -23,8 +23,7 @@ from tidegate.platform.core.routing.eligible import is_forwarded, route_takes
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectGone, StoreError
 from tidegate.platform.lake.forwarding import unwrap_arrays as module
 from tidegate.platform.lake.forwarding.delivery import deliver
-from tidegate.platform.lake.forwarding.object_action import ObjectAction
-from tidegate.platform.lake.forwarding.tag_objects import tag_objects
+from tidegate.platform.lake.forwarding.object_action import ObjectAction, tag_objects
 from tidegate.platform.lake.forwarding.unwrap_arrays import unwrap_arrays
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.lakes.objects import Objects
-from tidegate.platform.lake.lake_root.listings import ListingProgress
+from tidegate.platform.lake.lake_root.progress import ListingProgress
 from tidegate.platform.lake.lake_root.store import LakeStore
 
 
