@@ -24,8 +24,8 @@ from tidegate.platform.cli.check.findings import (
     tried,
 )
 from tidegate.platform.cli.check.queues import CheckedQueue
-from tidegate.platform.cloud.notifications import CREATION, EVENTS, EXPIRATION, KINDS
 from tidegate.platform.cloud.queue_policy import allows_send
+from tidegate.platform.cloud.wanted import CREATION, EVENTS, EXPIRATION, KINDS
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.file_format import format_of
 from tidegate.platform.lake.aws.answers import status_of

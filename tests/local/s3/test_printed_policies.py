@@ -39,8 +39,7 @@ from tidegate.platform.cli.commands.why import run_why
 from tidegate.platform.cli.doctor.doctor import run_doctor
 from tidegate.platform.cli.health.status import run_status
 from tidegate.platform.cloud.roles.dagster_role import dagster
-from tidegate.platform.cloud.roles.operator_role import operator
-from tidegate.platform.cloud.roles.reader_role import reader
+from tidegate.platform.cloud.roles.person_roles import operator, reader
 from tidegate.platform.cloud.roles.spark_role import spark
 from tidegate.platform.cloud.statement import Statements
 from tidegate.platform.intake.tick import take_in

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from tests.unit.conftest import PAPER
 from tidegate.platform.bronze.prepare.outputs import output_key
 from tidegate.platform.cloud.roles.dagster_role import dagster
-from tidegate.platform.cloud.roles.operator_role import operator
+from tidegate.platform.cloud.roles.person_roles import operator
 from tidegate.platform.cloud.roles.roles import giving
 from tidegate.platform.cloud.roles.spark_role import spark
 from tidegate.platform.cloud.wanted import WantedResources

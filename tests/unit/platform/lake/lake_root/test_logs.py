@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tests.support.lakes.objects import Objects
-from tidegate.platform.cloud.roles.kept_statement import CREATED
+from tidegate.platform.cloud.roles.shared_statements import CREATED
 from tidegate.platform.cloud.statement import Statement
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.forgetting.request import ForgetRequest

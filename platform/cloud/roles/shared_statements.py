@@ -1,14 +1,24 @@
-"""What commands and reports need for a table of inventories: configurations, dropped buckets, incomplete uploads."""
+"""Statements that several roles need: for tables of inventories, for exports, and for what nobody may delete.
+
+Without the last ones, batches land twice and forgotten persons come back.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from tidegate.platform.cloud.address import Address
-from tidegate.platform.cloud.statement import Statement
+from tidegate.platform.cloud.roles.lake_arns import LakeArns
+from tidegate.platform.cloud.statement import Statement, Statements
 from tidegate.platform.core.config.lake import LakeConfig
 
 _USED = "`check`, and `inventory enable`, which also puts what differs"
+
+#: Below the lake root. They are written once and never deleted.
+KEPT = ("batches/*", "forgotten/requests/*", "operations/*", "lake.json")
+
+#: Those of them that are created under the condition that the key is free. The server puts `batches/….void` without.
+CREATED = ("batches/*.json", "forgotten/requests/*", "operations/*", "lake.json")
 
 
 def inventory_statements(config: LakeConfig) -> tuple[Statement, ...]:
@@ -79,4 +89,41 @@ def read_inventories(config: LakeConfig) -> Statement:
         ("s3:GetObject",),
         tuple(map(Address.of(config).folder, folders)),
         "`inventory`: S3's list of a bucket",
+    )
+
+
+def export_folders(config: LakeConfig) -> list[str]:
+    """Return the `s3://` folders of the exports."""
+    return [spec.output_root for spec in config.tables if spec.exports and spec.output_root]
+
+
+def export_statement(config: LakeConfig, *actions: str) -> Statement:
+    """Return the statement for one role. It has no resources if no table has an export."""
+    return Statement(
+        "WriteExports",
+        actions,
+        tuple(map(Address.of(config).folder, export_folders(config))),
+        "`export` of silver tables: files of changes, and the end of those that no manifest will name",
+    )
+
+
+def kept_statements(arns: LakeArns) -> Statements:
+    """Return the statements. They forbid, so no other policy of the role can allow what they name."""
+    return (
+        Statement(
+            "NeverDelete",
+            ("s3:DeleteObject", "s3:DeleteObjectVersion"),
+            arns.lake(*KEPT),
+            "batches, requests to forget, the log of operations and the identity of the lake are kept for ever",
+            denies=True,
+        ),
+        Statement(
+            "NeverOverwrite",
+            ("s3:PutObject",),
+            arns.lake(*CREATED),
+            "they are created once, by a put with `If-None-Match`; copies have none",
+            # The parts of an upload are no object yet. Its end is one, and has to have the condition.
+            {"Null": {"s3:if-none-match": "true"}, "Bool": {"s3:ObjectCreationOperation": "true"}},
+            denies=True,
+        ),
     )
