@@ -1003,7 +1003,7 @@ MUTANTS = (
         "listed",
         'encoding="utf-8-sig"',
         'encoding="utf-8"',
-        ("tests/unit/platform/cli/forgetting/test_forget.py",),
+        ("tests/unit/platform/cli/commands/test_forget.py",),
     ),
     Mutant(
         "maps with the same entries in another order are different",
@@ -2114,7 +2114,7 @@ MUTANTS = (
         "to_utc",
         "(value + shift).astimezone(UTC)",
         "(value + shift).replace(tzinfo=UTC)",
-        ("tests/unit/platform/cli/test_json_values.py",),
+        ("tests/unit/platform/cli/commands/test_sql.py",),
     ),
     Mutant(
         "an undeliverable message of a route is deleted in quarantine before the outbox has it",

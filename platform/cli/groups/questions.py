@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tidegate.platform.cli.options import AsJson, LakeFile, RunningHome
-from tidegate.platform.cli.table_names import silver_names, table_names
+from tidegate.platform.cli.options import AsJson, LakeFile, RunningHome, silver_names, table_names
 from tidegate.platform.cli.terminal import command_console
 
 questions = typer.Typer()

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.runs.tags import TRIGGER_TAG
-from tidegate.platform.cli.catalog.readers import run_readers
+from tidegate.platform.cli.commands.catalog_readers import run_readers
 from tidegate.platform.cli.commands.cost import CostsQuestion
 from tidegate.platform.cli.commands.cost import run_cost as run_table_cost
 from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost

@@ -45,7 +45,7 @@ from tidegate.assets.silver.expectation_checks import expectation_results, resul
 from tidegate.platform.bronze.prepare.formats.csv_files import Csv
 from tidegate.platform.catalog import CatalogChange, CatalogSync
 from tidegate.platform.cli.answers.answer import print_answer
-from tidegate.platform.cli.answers.object_trace import StopAnswer, TraceAnswer
+from tidegate.platform.cli.commands.object_trace import StopAnswer, TraceAnswer
 from tidegate.platform.cli.commands.sql import Result, show_result
 from tidegate.platform.cli.commands.why import _answer, _show
 from tidegate.platform.cli.terminal import Terminal

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.tracked import ROOT, tracked
 from tidegate.platform.bronze.prepare.formats.json_files import is_by_line
-from tidegate.platform.cli.check.foreign import _owners
+from tidegate.platform.cli.check.lake import _owners
 from tidegate.platform.core.completion.named_parts import named_parts
 from tidegate.platform.core.events.envelopes import open_body, published
 from tidegate.platform.core.events.row_queue import RowOrigin, row_of
@@ -48,14 +48,14 @@ _BOUNDS = {
         "platform/silver/audit/comparison.py",
     ],
     "a file of an operator": [
-        "platform/cli/table_names.py",
+        "platform/cli/options.py",
         "platform/cloud/page.py",
         "platform/core/config/yaml_document.py",
         "platform/core/storage/price_list.py",
     ],
     "an answer of AWS": [
         "platform/cli/check/queues.py",
-        "platform/cli/check/registered_logs.py",
+        "platform/cli/check/buckets.py",
         "platform/lake/aws/bucket_inventories.py",
         "platform/lake/aws/sqs.py",
     ],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from pyspark.errors import PySparkException
@@ -12,10 +15,16 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import MaintainAnswer, MaintainedTable, Unmaintained, refuse_to_apply
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.maintenance.selected import selected
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.wording import first_line
+from tidegate.platform.lake.lake import Lake
 from tidegate.platform.maintenance.deletion import NOTHING
-from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy
+from tidegate.platform.maintenance.old_objects import maintain_objects
+from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy, maintain_bronze, maintain_silver
+from tidegate.platform.query.table_named import table_named
+
+_SILVER = "silver."
+_Work = Callable[..., list[MaintenanceResult]]
 
 
 def run_maintain(
@@ -75,3 +84,31 @@ def _answer(found: MaintenanceResult) -> MaintainedTable:
         bytes=found.freed.size,
         source=found.source,
     )
+
+
+def selected(lake: Lake, name: str | None) -> Iterator[tuple[str, _Work]]:
+    """Yield what a name selects, and the function that maintains it.
+
+    Raises:
+        CommandError: there is no such table.
+    """
+    merged = [spec.name for spec in lake.config.tables if spec.silver]
+    if name is None:
+        for table_key in sorted(lake.store.births.tables()):
+            yield table_key, partial(maintain_bronze, lake, table_key)
+        for silver in merged:
+            yield f"{_SILVER}{silver}", partial(maintain_silver, lake, silver)
+        yield "the lake", partial(maintain_objects, lake, time.time())
+        return
+    if name.startswith(_SILVER):
+        silver = name.removeprefix(_SILVER)
+        if silver not in merged:
+            known = ", ".join(f"{_SILVER}{each}" for each in merged) or "none"
+            raise CommandError(f"there is no silver table {name!r}: lake.yaml has {known}")
+        yield name, partial(maintain_silver, lake, silver)
+        return
+    table_key = table_named(lake, name)
+    yield table_key, partial(maintain_bronze, lake, table_key)
+    spec = lake.config.table_for(TableKey.decode(table_key))
+    if spec and spec.silver:
+        yield f"{_SILVER}{spec.name}", partial(maintain_silver, lake, spec.name)

@@ -8,7 +8,7 @@ import pytest
 
 from tidegate.assets.runs.held_tables import FAILED_TAG
 from tidegate.platform.cli.check.runs import check_runs
-from tidegate.platform.cli.failed_run import failed_run, last_failures
+from tidegate.platform.cli.dagster_storage import failed_run, last_failures
 
 TABLE = "landing.orders"
 

@@ -14,10 +14,10 @@ from rich.console import Console
 
 from tests.unit.conftest import Paper
 from tidegate.platform.cli.answers.plans import MaintainAnswer, MaintainedTable
+from tidegate.platform.cli.commands import maintain as module
+from tidegate.platform.cli.commands import maintain as selection
+from tidegate.platform.cli.commands.maintain import run_maintain
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.maintenance import maintain as module
-from tidegate.platform.cli.maintenance import selected as selection
-from tidegate.platform.cli.maintenance.maintain import run_maintain
 from tidegate.platform.maintenance.deletion import FreedObjects
 from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy
 from tidegate.platform.query.table_named import QueryError

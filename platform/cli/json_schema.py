@@ -1,6 +1,6 @@
 """The JSON Schema of what each command prints with `--json`.
 
-`python -m tidegate.platform.cli.answers.schema > docs/commands.schema.json` writes it again.
+`python -m tidegate.platform.cli.json_schema > docs/commands.schema.json` writes it again.
 """
 
 from __future__ import annotations
@@ -12,10 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from tidegate.platform.cli.answers.costs import CostsAnswer
-from tidegate.platform.cli.answers.findings import FindingsAnswer
 from tidegate.platform.cli.answers.health import NewsAnswer, StatusAnswer
-from tidegate.platform.cli.answers.infer import InferAnswer
 from tidegate.platform.cli.answers.inventory import (
     AdviceAnswer,
     AuditAnswer,
@@ -24,7 +21,6 @@ from tidegate.platform.cli.answers.inventory import (
     ManifestAnswer,
     UploadsAnswer,
 )
-from tidegate.platform.cli.answers.object_trace import TraceAnswer
 from tidegate.platform.cli.answers.plans import (
     CatalogSyncAnswer,
     DropAnswer,
@@ -35,9 +31,13 @@ from tidegate.platform.cli.answers.plans import (
     RedriveAnswer,
     ResetAnswer,
 )
-from tidegate.platform.cli.answers.readers import ReadersAnswer
-from tidegate.platform.cli.answers.sql import SqlAnswer
-from tidegate.platform.cli.answers.why import WhyAnswer
+from tidegate.platform.cli.check.findings import FindingsAnswer
+from tidegate.platform.cli.commands.catalog_readers import ReadersAnswer
+from tidegate.platform.cli.commands.cost import CostsAnswer
+from tidegate.platform.cli.commands.infer import InferAnswer
+from tidegate.platform.cli.commands.object_trace import TraceAnswer
+from tidegate.platform.cli.commands.sql import SqlAnswer
+from tidegate.platform.cli.commands.why import WhyAnswer
 
 #: What each command prints with `--json`.
 ANSWERS: Mapping[str, type[BaseModel]] = {

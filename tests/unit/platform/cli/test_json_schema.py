@@ -14,12 +14,12 @@ from typer.testing import CliRunner
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.health import NewsAnswer
 from tidegate.platform.cli.answers.plans import refuse_to_apply
-from tidegate.platform.cli.answers.schema import ANSWERS, schema_text
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.json_schema import ANSWERS, schema_text
 from tidegate.platform.cli.main import app
 from tidegate.platform.cli.reference import named_commands
 
-ROOT = Path(__file__).resolve().parents[5]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 def test_the_published_schema_is_that_of_the_code() -> None:
@@ -86,7 +86,7 @@ def test_a_plan_for_programs_is_never_applied() -> None:
     "words", ["reset orders", "rebuild orders", "maintain", "redrive", "forget", "inventory enable"]
 )
 def test_no_command_makes_a_change_and_prints_its_plan(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("commands.reset", "commands.rebuild", "commands.redrive", "maintenance.maintain", "forgetting.forget"):
+    for name in ("commands.reset", "commands.rebuild", "commands.redrive", "commands.maintain", "commands.forget"):
         monkeypatch.setattr(f"tidegate.platform.cli.{name}.client", lambda *_: pytest.fail("the lake was opened"))
     monkeypatch.setattr("tidegate.platform.cli.environment.client", lambda *_: MagicMock())
     with pytest.raises(CommandError, match="--json prints a plan, and --yes makes the change"):

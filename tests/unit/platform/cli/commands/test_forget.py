@@ -1,19 +1,24 @@
-"""What `tidegate forget` prints."""
+"""The list of identities that `tidegate forget` reads."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
 
 from tidegate.platform.cli.answers.plans import ForgetAnswer
-from tidegate.platform.cli.forgetting.lines import (
+from tidegate.platform.cli.commands.forget import (
     export_lines,
     found_answer,
     found_lines,
+    listed,
     state_lines,
     states_answer,
     unsearched_lines,
 )
+from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.forgetting.find import Found
@@ -21,6 +26,20 @@ from tidegate.platform.forgetting.forget import Progress
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 REQUEST = ForgetRequest("01J", "eva", NOW, NOW + timedelta(days=30), "person", "c", ("d1", "d2"))
+
+
+def test_a_list_of_another_program_has_the_same_identities(tmp_path: Path) -> None:
+    file = tmp_path / "list.txt"
+    file.write_bytes(b"\xef\xbb\xbf42\r\n\r\n43\r\n")
+    assert listed(file) == ["42", "43"]
+    assert listed(None) == []
+
+
+def test_a_space_that_would_keep_a_person_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "list.txt"
+    file.write_text("42\n43 \n")
+    with pytest.raises(CommandError, match=r"line 2 of .* begins or ends with a space"):
+        listed(file)
 
 
 def test_what_was_found_is_shown_by_place() -> None:

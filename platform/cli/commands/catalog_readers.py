@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tidegate.platform.cli.answers.answer import print_answer
-from tidegate.platform.cli.answers.readers import ReaderAnswer, ReadersAnswer, TableReadersAnswer
+from tidegate.platform.cli.answers.answer import Answer, print_answer
 from tidegate.platform.core.catalog.readers import Readable, Reader, readers_of
 from tidegate.platform.core.config.silver_columns import WITH_TOMBSTONES
 from tidegate.platform.lake.lake import Lake
@@ -51,3 +50,30 @@ def _tables(lake: Lake) -> Iterator[tuple[str, str]]:
         spec = lake.config.table_for(table.key)
         if spec and spec.silver:
             yield f"silver.{spec.name}{WITH_TOMBSTONES}", lake.store.uri("silver", spec.name)
+
+
+class ReaderAnswer(Answer):
+    """Whether an engine reads a table."""
+
+    reader: str
+    """The engine, with the version that was tried."""
+    reads: bool
+    """Whether it reads the table."""
+    forbids: tuple[str, ...]
+    """Features of the table that the engine does not read, or reads wrong."""
+
+
+class TableReadersAnswer(Answer):
+    """The engines that read a table."""
+
+    table: str
+    """SQL name."""
+    readers: tuple[ReaderAnswer, ...]
+    """Each engine that is known."""
+
+
+class ReadersAnswer(Answer):
+    """The engines that read each table."""
+
+    tables: tuple[TableReadersAnswer, ...]
+    """The tables of bronze and silver that exist."""
