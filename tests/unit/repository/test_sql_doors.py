@@ -20,7 +20,7 @@ KNOWN = {
     "platform/demo/events/findings.py compare_webhooks": "the demo's own lake",
     "platform/demo/storage/findings.py compare_past": "the demo's own lake",
     "platform/demo/storage/left_over.py leave_files": "the demo's own lake",
-    "platform/demo/stories.py read_stories": "the demo's own lake",
+    "platform/demo/run.py read_stories": "the demo's own lake",
     "platform/forgetting/shared_keys.py _first_batch": _OURS,
     "platform/forgetting/shared_keys.py _is_stored": _OURS,
     "platform/inventory/audited.py run": "reports of Tidegate",

@@ -18,8 +18,8 @@ from tidegate.platform.core.webhook.scheme import Received
 from tidegate.platform.core.webhook.schemes import verify_standard
 from tidegate.platform.demo.events import settle
 from tidegate.platform.demo.events.billing import SECRET, BillingProvider, billing_row
-from tidegate.platform.demo.events.consumer_process import ConsumerProcess
 from tidegate.platform.demo.events.settle import PendingWork, wait_until_arrived
+from tidegate.platform.demo.events.subscribers import ConsumerProcess
 from tidegate.platform.demo.settle import NotSettled
 
 NOTHING, SOME = PendingWork(0, 0, 0, 0, 0), PendingWork(1_200, 0, 3, 0, 0)
