@@ -19,7 +19,7 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show what waits, what is behind and what fails. Exit code 1 if something needs a person."""
-    from tidegate.platform.cli.health.status import run_status
+    from tidegate.platform.cli.commands.status import run_status
 
     if not run_status(command_console(), lake, home, as_json=as_json):
         raise typer.Exit(1)
@@ -35,7 +35,7 @@ def tail(
     as_json: AsJson = False,
 ) -> None:
     """Follow the lake: what waits, what is committed, quarantined and merged, and which runs fail."""
-    from tidegate.platform.cli.health.tail import run_tail
+    from tidegate.platform.cli.commands.tail import run_tail
 
     run_tail(command_console(), lake, home, seconds=seconds, as_json=as_json)
 

@@ -51,7 +51,7 @@ HEAVY_AND_NOT_FOR_COMMANDS = {"alembic", "dagster", "dagster_aws", "dagster_pysp
 
 
 def test_commands_import_no_dagster() -> None:
-    modules = ["main", "check.check", "doctor.doctor", "commands.alarms", "commands.infer", "commands.sql"]
+    modules = ["main", "check.check", "commands.doctor", "commands.alarms", "commands.infer", "commands.sql"]
     imports = ", ".join(f"tidegate.platform.cli.{module}" for module in modules)
     program = f"import sys, {imports}; print(*sys.modules)"
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}

@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from tidegate.platform.cli.check.findings import Failed, Warned
-from tidegate.platform.cli.doctor.doctor import (
+from tidegate.platform.cli.commands.doctor import (
     DYNAMODB_STORE,
     check_jars,
     check_listing,

@@ -17,7 +17,7 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, findings_answer, show
 from tidegate.platform.cli.check.runs import check_runs
-from tidegate.platform.cli.doctor.logs import LogDoctor
+from tidegate.platform.cli.commands.doctor_logs import LogDoctor
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cloud.commit_table import CommitTable as WantedTable
 from tidegate.platform.core.wording import first_line
