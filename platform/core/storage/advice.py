@@ -55,8 +55,6 @@ TRANSITIONS: Mapping[str, frozenset[str]] = {
     "GLACIER_IR": frozenset({"GLACIER", "DEEP_ARCHIVE"}),
     "GLACIER": frozenset({"DEEP_ARCHIVE"}),
 }
-#: A rule moves only objects into these that are at least 30 days old, or noncurrent for as long.
-AFTER_30_DAYS = ("STANDARD_IA", "ONEZONE_IA")
 
 
 @dataclass(frozen=True)
