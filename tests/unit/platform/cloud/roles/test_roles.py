@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.servers.aws_calls import CALLS
 from tidegate.platform.cli.commands.policies import run_policy
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cloud.calls import CALLS
 from tidegate.platform.cloud.log_policy import log_policies, open_logs
 from tidegate.platform.cloud.page import renewed
 from tidegate.platform.cloud.roles.dagster_role import dagster
