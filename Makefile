@@ -87,7 +87,7 @@ jars: $(DIST)/.built ## Build our Spark procedures and log store, and fetch thei
 
 schema: $(BIN)/.dev ## Write docs/lake.schema.json and docs/commands.schema.json again
 	$(BIN)/python -m tidegate.platform.core.config.json_schema > docs/lake.schema.json
-	$(BIN)/python -m tidegate.platform.cli.answers.schema > docs/commands.schema.json
+	$(BIN)/python -m tidegate.platform.cli.json_schema > docs/commands.schema.json
 
 policies: $(BIN)/.dev ## Write the policies in docs/operate/aws.md again
 	$(BIN)/python -m tidegate.platform.cloud.page docs/operate/aws.md

@@ -11,10 +11,9 @@ from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.runs.long_runs import long_run
 from tidegate.assets.sources.asset import table_owners
-from tidegate.platform.core.config.costs import CostsSpec
-from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.lake import CostsSpec, LakeConfig
 from tidegate.platform.core.costs.figures import Figures
-from tidegate.platform.core.costs.report import LakeCosts, TableReport
+from tidegate.platform.core.costs.table_cost import LakeCosts, TableReport
 from tidegate.platform.inventory.costs.measure import cost_figures, table_costs
 from tidegate.platform.inventory.stored import folder_of
 from tidegate.resources.lake_resource import LakeResource, with_lake

@@ -22,9 +22,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from tests.support.servers.fault_proxy import FaultProxy
-from tidegate.platform.core.inventory.folder_inventory import newest_usable
 from tidegate.platform.lake.aws.s3 import ObjectStore
-from tidegate.platform.lake.inventory.folder import folder_inventories, folder_objects, vacuum_inventory
+from tidegate.platform.lake.inventory.folder import folder_inventories, folder_objects, newest_usable, vacuum_inventory
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.spark.delta import Delta

@@ -15,11 +15,11 @@ from pyspark.errors import PySparkException
 
 from tidegate.platform.core.catalog.descriptions import OWN_COLUMNS, column_descriptions
 from tidegate.platform.core.catalog.entry import OWNER, TABLE, CatalogEntry, owner_of, table_entry, view_entry
-from tidegate.platform.core.config.catalog import CatalogSpec
+from tidegate.platform.core.config.lake import CatalogSpec
 from tidegate.platform.core.config.silver_columns import WITH_TOMBSTONES, own_columns
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.glue import Glue
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Lake, Table

@@ -10,7 +10,7 @@ from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.sources.asset import dead_letters_of
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.intake.queue_order import QueueOrder
+from tidegate.platform.intake.fair_drain import QueueOrder
 from tidegate.platform.intake.tick import take_in
 from tidegate.resources.lake_resource import LakeResource, with_lake
 from tidegate.sensors.intake.unrouted import evaluate_checks, log_lines

@@ -14,7 +14,7 @@ from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.routes.report import RouteState, route_state
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.routes.forwarder import Forwarder
 from tidegate.platform.routes.lane import LaneResult
 from tidegate.resources.lake_resource import LakeResource, with_lake

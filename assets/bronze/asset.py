@@ -14,17 +14,16 @@ from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TAG
 from tidegate.assets.sources.asset import table_owners
-from tidegate.platform.bronze.completion.waiting import noted_waiting
-from tidegate.platform.bronze.listener import RunListener
+from tidegate.platform.bronze.listener import InventoryComparison, RunListener
 from tidegate.platform.bronze.options import RunOptions
-from tidegate.platform.bronze.prepare.inventories.late import find_late_inventories
+from tidegate.platform.bronze.prepare.inventories.newest import find_late_inventories
+from tidegate.platform.bronze.record import noted_waiting
 from tidegate.platform.bronze.run import BatchResult, run_table
 from tidegate.platform.core.bronze.batch import Batch
-from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.catalog.descriptions import column_descriptions
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.after_notes import files_of
 from tidegate.platform.lake.spark.results import CommitResult

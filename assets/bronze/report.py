@@ -17,14 +17,14 @@ from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.copied_sql import bronze_queries, copied
 from tidegate.assets.presentation.markdown import listed
 from tidegate.assets.presentation.readers import readers_text
+from tidegate.platform.bronze.listener import InventoryComparison
 from tidegate.platform.bronze.run import BatchResult
 from tidegate.platform.core.bronze.batch import Batch
-from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status, for_people
 from tidegate.platform.core.bronze.volume import volume
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.events.row_object import RowObject
+from tidegate.platform.core.events.row_queue import RowObject
 from tidegate.platform.core.inventory.late import LateInventory
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.markdown import code, sentence

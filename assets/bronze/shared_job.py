@@ -17,7 +17,7 @@ from tidegate.assets.keys import SHARED_JOB, LakeNames
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import ACTIVE, FAILED_TAG, PARTITION_TAG, SHARED_OP
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.wording import first_line
 from tidegate.resources.lake_resource import LakeResource, with_lake
 
 #: Seconds after which a shared run starts no further table. The sizes of the files are not known beforehand. The other

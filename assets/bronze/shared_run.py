@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tidegate.assets.bronze.report import TableReport
-from tidegate.platform.core.first_few import first_few
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.wording import first_few, first_line
 
 _MAX_LISTED_FAILURES = 20
 

@@ -12,16 +12,15 @@ from botocore.exceptions import BotoCoreError, ClientError
 from tidegate.assets.health.history import missed_today, quarantined_since
 from tidegate.assets.keys import LakeNames
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth, urgency_sort_key
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.inbox import Backlog
 from tidegate.platform.lake.lake_root.root import is_table_key
-from tidegate.platform.lake.side_by_side import ConcurrentCalls
-from tidegate.platform.lake.threads import parallel
+from tidegate.platform.lake.threads import ConcurrentCalls, parallel
 
 #: Time limit for listing the inbox, and then for the answers of the queues. Dagster ends a tick after 60 seconds.
 _MAX_SECONDS = 20.0

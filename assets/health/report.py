@@ -12,10 +12,9 @@ import dagster as dg
 from tidegate.assets.presentation.check_events import APART_CHECK, check_result
 from tidegate.assets.presentation.markdown import markdown
 from tidegate.assets.runs.failed_runs import FailedRun
-from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth
 from tidegate.platform.core.markdown import Markdown, cell, code, prose, sentence, together
-from tidegate.platform.core.units import NARROW, size_text, span
+from tidegate.platform.core.wording import NARROW, one_line, size_text, span
 
 KEEPS_UP_CHECK = "keeps_up"
 ALL_KEEP_UP_CHECK = "every_table_keeps_up"

@@ -10,7 +10,7 @@ from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.markdown import markdown
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.shown_lines import shown_lines
-from tidegate.platform.core.config.storage_reports import StorageReportsSpec
+from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.advice import OF, Advice, advice_for, no_advice_for, without_price
 from tidegate.platform.core.storage.cost import COMBINED_PREFIXES

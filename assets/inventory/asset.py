@@ -16,12 +16,11 @@ from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.markdown import listed, markdown
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.shown_lines import shown_lines
+from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.config.storage_reports import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.inventory.late import stale_inventories
-from tidegate.platform.core.storage.cost import COMBINED_PREFIXES, CostLine
-from tidegate.platform.core.storage.cost_report import OF, CostReport
+from tidegate.platform.core.storage.cost import COMBINED_PREFIXES, OF, CostLine, CostReport
 from tidegate.platform.core.storage.prices import GIGABYTE
 from tidegate.platform.inventory.costs.reads import Reads, reads_of
 from tidegate.platform.inventory.stored import folder_of, read_prices, stored_objects, sums_of_all

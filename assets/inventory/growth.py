@@ -9,7 +9,7 @@ from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.markdown import markdown
 from tidegate.assets.presentation.plot import curve
 from tidegate.assets.presentation.shown_lines import shown_lines
-from tidegate.platform.core.config.storage_reports import StorageReportsSpec
+from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.growth import Growth
 from tidegate.platform.core.storage.prices import GIGABYTE

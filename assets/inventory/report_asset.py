@@ -9,9 +9,9 @@ import dagster as dg
 
 from tidegate.assets.keys import STORAGE, LakeNames, Report
 from tidegate.assets.runs.long_runs import long_run
-from tidegate.platform.core.config.storage_reports import StorageReportsSpec
+from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.shell import command
+from tidegate.platform.core.wording import command
 from tidegate.resources.lake_resource import with_lake
 
 

@@ -18,8 +18,8 @@ from tidegate.assets.runs.held_tables import held_tables, is_forgetting, is_rebu
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.maintenance.freed import FreedObjects
 from tidegate.platform.core.markdown import sentence
+from tidegate.platform.maintenance.deletion import FreedObjects
 from tidegate.platform.maintenance.old_objects import maintain_objects
 from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy, maintain_bronze, maintain_silver
 from tidegate.resources.lake_resource import LakeResource, with_lake

@@ -15,8 +15,8 @@ from tidegate.assets.health.history import failed_quarantine_checks
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import result_of
 from tidegate.assets.runs.failed_runs import FailedRun, failed_runs
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.inbox import Backlog

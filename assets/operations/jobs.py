@@ -26,8 +26,9 @@ from tidegate.platform.operations.redrive import (
     quarantined_objects,
     redrive_messages,
     redrive_objects,
+    redrive_route,
+    undeliverable_messages,
 )
-from tidegate.platform.operations.redrive_routes import redrive_route, undeliverable_messages
 from tidegate.platform.operations.silver_rebuild import (
     is_silver,
     only_silver_since,

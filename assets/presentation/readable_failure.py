@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import dagster as dg
 
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.wording import first_line
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from logging import Logger
 
-from tidegate.platform.core.first_line import one_line, visible
+from tidegate.platform.core.wording import one_line, visible
 
 
 class RunLog:

@@ -8,8 +8,8 @@ import dagster as dg
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_of_each import check_of_each
 from tidegate.assets.routes.report import CHECK, route_state
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.resources.lake_resource import LakeResource, with_lake
 
 

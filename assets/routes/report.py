@@ -9,9 +9,9 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.presentation.check_events import check_result
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
-from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.markdown import sentence
+from tidegate.platform.core.wording import one_line
 from tidegate.platform.lake.lake_root.outbox import Lane, Outbox
 
 CHECK = "delivered"

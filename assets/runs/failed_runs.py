@@ -10,7 +10,7 @@ import dagster as dg
 
 from tidegate.assets.keys import MAINTENANCE, SHARED_JOB, LakeNames
 from tidegate.assets.runs.held_tables import PARTITION_TAG, failed_tables, held_tables, is_maintenance, is_shared
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.wording import first_line
 
 #: Newest failed runs that are read, and as many shared runs. Failed tables for which a later successful run is queried.
 _MAX_RUNS, _MAX_TABLES = 500, 100

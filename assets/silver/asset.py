@@ -24,7 +24,7 @@ from tidegate.assets.silver.report import known_sources, merge_metadata, table_m
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.shell import command
+from tidegate.platform.core.wording import command
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.silver.discreet import discreet_errors
 from tidegate.platform.silver.expect.violations import ExpectationFailed

@@ -14,9 +14,8 @@ from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.markdown import listed
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.markdown import Markdown, code, sentence, together
-from tidegate.platform.core.shell import command
+from tidegate.platform.core.wording import command, first_line
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.silver.audit.chosen_keys import MAX_KEYS
 from tidegate.platform.silver.audit.comparison import (

@@ -8,8 +8,8 @@ from pyspark.errors import PySparkException
 
 from tidegate.assets.presentation.check_events import check_result
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.markdown import sentence
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.silver.export import ExportResult, export_changes
 

@@ -12,8 +12,7 @@ from tidegate.assets.bronze.shared_job import SECONDS
 from tidegate.platform.bronze.run import MAX_BATCHES
 from tidegate.platform.core.config.defaults import TableDefaults
 from tidegate.platform.core.config.lake import IntakeSpec
-from tidegate.platform.intake.due_tables import MAX_RUNS
-from tidegate.platform.intake.shared_runs import COLD_SMALL_HINTS, MAX_SHARED_TABLES
+from tidegate.platform.intake.due_tables import COLD_SMALL_HINTS, MAX_RUNS, MAX_SHARED_TABLES
 from tidegate.platform.intake.tick import RECEIVE_SHARE
 from tidegate.platform.lake.aws.drain import _CHUNK
 

@@ -16,12 +16,10 @@ from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.hint import Hint, RemovedByAfterLoad
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.manifest import chunked
-from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
-from tidegate.platform.core.bronze.same_bytes import same_bytes
+from tidegate.platform.core.bronze.object_state import S3Found, S3Gone, same_bytes
 from tidegate.platform.core.config.after_load import MoveOrTag, moved_key, removes_source
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.lake.aws.s3 import (
     ObjectArchived,
     ObjectChanged,

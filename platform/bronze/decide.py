@@ -11,9 +11,8 @@ from tidegate.platform.bronze.completion.whole import withdraw_unrecorded
 from tidegate.platform.bronze.prepare.load.repeated_messages import newest_sent_before
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Batch, Create, Evolve, Remove
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow, Status, bounded
-from tidegate.platform.core.bronze.plan import Plan
+from tidegate.platform.core.bronze.plan import BatchDraft, Plan
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.own_paths import copy_path, log_path
 from tidegate.platform.core.schema.column_types import Struct

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from tidegate.platform.core.bronze.batch import Batch
-from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.lake.spark.results import CommitResult
 
 
@@ -38,3 +38,20 @@ class LogListener(RunListener):
     def log(self, line: str) -> None:
         """Pass the line on."""
         self._log(line)
+
+
+@dataclass(frozen=True)
+class InventoryComparison:
+    """The result of comparing a table's ledger with an inventory.
+
+    Attributes:
+        uri: address of the inventory's manifest.
+        created: when S3 began to write the inventory, in epoch seconds.
+        keys: number of keys under the table's prefix in the inventory.
+        differing: number of hints written for keys that differ.
+    """
+
+    uri: str
+    created: float
+    keys: int
+    differing: int

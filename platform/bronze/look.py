@@ -6,21 +6,20 @@ from collections.abc import Mapping, Sequence
 
 from tidegate.platform.bronze.completion.datasets import plan_datasets
 from tidegate.platform.bronze.prepare.access import require_access
-from tidegate.platform.bronze.prepare.inventories.waiting import waiting_deliveries
 from tidegate.platform.bronze.prepare.late_reads import keep_first_part
+from tidegate.platform.bronze.prepare.parquet_candidates import probe_with_footer
 from tidegate.platform.bronze.removals import guard_removals, require_bucket
 from tidegate.platform.bronze.small_objects import SmallObjects
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.bronze.hint import Hint, Listed
 from tidegate.platform.core.bronze.ledger import LastState
 from tidegate.platform.core.bronze.manifest import is_note, is_rebuild
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone
-from tidegate.platform.core.bronze.plan import BATCH_BYTES, PlannedHint, keep_first_bytes, make_plan
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, PlannedHint, keep_first_bytes, make_plan
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.platform.core.routing.event_type import EventTypes
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
 from tidegate.platform.lake.ledger import Clock
-from tidegate.platform.lake.parquet.tail import probe_with_footer
 from tidegate.platform.lake.threads import parallel
 
 
@@ -132,3 +131,19 @@ def probes(
         return key, small.probe(key, sizes.get(key))
 
     return dict(parallel(probe, keys))
+
+
+def waiting_deliveries(table: Table, taken: Sequence[PlannedHint]) -> list[PlannedHint]:
+    """Return hints of the deliveries that wait and that no hint of the batch names.
+
+    S3 writes the checksum last. Where the bucket is replicated, other objects may come after it. Their events are not
+    hints, and a run comes with the next delivery of any bucket.
+
+    Args:
+        taken: the hints of the batch.
+    """
+    if not table.spec.has_inventories or not taken:
+        return []
+    named = {item.hint.key for item in taken}
+    waiting = table.waiting_signals.every()
+    return [PlannedHint(Hint(key, Listed()), taken[-1].manifest) for key in waiting if key not in named]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from tidegate.platform.core.bronze.batch import Add, OutputObject, Remove
@@ -10,6 +11,7 @@ from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.bronze.plan import Candidate, Plan, candidate_hints, followers_rows
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.aws.s3 import NotWritable, ObjectArchived, ObjectForbidden, ObjectRefused, StoreError
+from tidegate.platform.lake.lake import Table
 
 
 @dataclass
@@ -127,3 +129,12 @@ class PreparedBatch:
 
     def _end(self, candidate: Candidate, row: LedgerRow) -> None:
         self.rows += [*followers_rows(self.plan, candidate.key, candidate.found), row]
+
+
+def keep_named_folders(table: Table, prepared: PreparedBatch, rows: Iterable[LedgerRow]) -> None:
+    """Remove the folders that a preparation made, except those that rows name."""
+    named = {row.bad_rows_folder for row in rows}
+    for folder in [*prepared.folders]:
+        if folder not in named:
+            table.lake.store.remove_folder(folder)
+            prepared.folders.remove(folder)

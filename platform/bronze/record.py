@@ -6,11 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 
 from tidegate.platform.bronze.after_load import after_batch
-from tidegate.platform.bronze.completion.waiting import note_waiting
 from tidegate.platform.bronze.publish import clear_staged
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import Effort
 from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.completion.signal_name import SignalName
+from tidegate.platform.core.completion.waiting_datasets import MAX_SIGNALS, WaitingDatasets
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
@@ -88,3 +89,23 @@ def unfinished(table: Table, clock: Clock, waiting: Sequence[WaitingManifest]) -
         return None
     batch = table.batches.read(clock.n)
     return batch if batch and not {manifest.id for manifest in waiting}.isdisjoint(batch.manifests) else None
+
+
+def note_waiting(table: Table) -> WaitingDatasets | None:
+    """Write what waits in a table, as its ledger says now, and return it. None if the table has no signals."""
+    if not table.spec.completion:
+        return None
+    signals = SignalName.parse(table.spec.completion).regex
+    waiting = table.ledger.waiting(table.ledger.clock().version, signals, MAX_SIGNALS)
+    table.lake.store.waiting_notes.write(table.table_key, waiting)
+    return waiting
+
+
+def noted_waiting(table: Table) -> WaitingDatasets | None:
+    """Return what waited in a table when its last batch was recorded. None if the table has no signals.
+
+    A note that is missing, because it was lost or `completion` is new, is written.
+    """
+    if not table.spec.completion:
+        return None
+    return table.lake.store.waiting_notes.read(table.table_key) or note_waiting(table)

@@ -26,16 +26,15 @@ from tidegate.platform.bronze.prepare.birth_doubts import birth_doubts
 from tidegate.platform.bronze.prepare.late_reads import MAX_SECONDS, reading
 from tidegate.platform.bronze.prepare.load.server_losses import require_awake
 from tidegate.platform.bronze.prepare.prepare import prepare
-from tidegate.platform.bronze.prepare.rows_folders import keep_named_folders
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared import PreparedBatch, keep_named_folders
 from tidegate.platform.bronze.reconcile.inventory import compare_inventory
 from tidegate.platform.bronze.reconcile.listing import list_generation, list_prefix
 from tidegate.platform.bronze.record import finish, record, unfinished
 from tidegate.platform.catalog import sync_table
 from tidegate.platform.core.bronze.batch import Batch
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.manifest import is_taken
+from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest

@@ -7,7 +7,7 @@ from threading import Lock
 
 from tidegate.platform.core.bronze.object_state import Probe, S3Found
 from tidegate.platform.core.files.gzip_members import BrokenGzip, beginning
-from tidegate.platform.core.keys.packed_names import GZIP
+from tidegate.platform.core.keys.file_format import GZIP
 from tidegate.platform.lake.aws.bucket import Bucket
 
 #: Bytes of the largest object that is read in the step look.

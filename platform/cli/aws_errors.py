@@ -16,7 +16,7 @@ from botocore.exceptions import (
     TokenRetrievalError,
 )
 
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.answers import code_of, status_of
 
 _BAD_CREDENTIALS = frozenset(

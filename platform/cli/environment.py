@@ -1,4 +1,4 @@
-"""Finds the lake that a command works on: that of a running local platform, or that of the environment."""
+"""Finds the lake that a command works on, and who asks: of a running local platform, or of the environment."""
 
 from __future__ import annotations
 

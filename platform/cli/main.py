@@ -20,7 +20,7 @@ from tidegate.platform.cli.groups.inventory import inventories
 from tidegate.platform.cli.groups.processes import processes
 from tidegate.platform.cli.groups.questions import questions
 from tidegate.platform.core.errors import TidegateError
-from tidegate.platform.core.first_line import first_line, visible
+from tidegate.platform.core.wording import first_line, visible
 from tidegate.platform.lake.aws.s3 import StoreError
 
 app = typer.Typer(

@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from tidegate.platform.core.first_line import visible
+from tidegate.platform.core.wording import visible
 
 #: Columns of a console that is no terminal.
 _UNBOUNDED = 100_000

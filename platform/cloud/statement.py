@@ -131,6 +131,13 @@ def samples(pattern: str) -> tuple[str, str]:
     return of("\0"), of("\0/\0\0")
 
 
+def as_list(value: Any) -> list[Any]:
+    """Return an element of a policy as a list: AWS takes one value without a list, too."""
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
 @lru_cache(1000)
 def _pattern(resource: str) -> re.Pattern[str]:
     parts = _PARTS.split(resource)

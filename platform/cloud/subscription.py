@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidegate.platform.cloud.address import Address, partition_of
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.routes import RouteSpec
 
 #: Values and bytes that a filter policy of SNS may have (AWS: "Subscription filter policy constraints in Amazon SNS").
 _MAX_VALUES, _MAX_BYTES = 150, 256 * 1024

@@ -7,19 +7,33 @@ docs/operate/aws.md shows it. docs/decisions/0073-wanted-once.md says why there 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.commit_table import CommitTable
 from tidegate.platform.cloud.log_policy import log_policies
-from tidegate.platform.cloud.notifications import notification, queue_policy
 from tidegate.platform.core.config.lake import LakeConfig, QueueSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 
 _DAY = 24 * 3600
 #: The local platform has no roles: every caller is the root of its account.
 _OWN_ACCOUNT = "arn:aws:iam::000000000000:root"
+
+#: S3's kinds of events that the event queue has to get. Objects that a lifecycle rule deletes have their own kind.
+KINDS = ("s3:ObjectCreated", "s3:ObjectRemoved", "s3:LifecycleExpiration")
+
+#: These kinds as a notification names them.
+EVENTS = tuple(f"{kind}:*" for kind in KINDS)
+
+#: Objects that are put, copied or uploaded in parts.
+CREATION = KINDS[0]
+#: This kind matters only to registered tables. A loaded table keeps the rows of expired files.
+EXPIRATION = KINDS[-1]
+
+#: Id of our notification.
+NOTIFICATION = "tidegate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,3 +208,33 @@ class WantedResources:
     def notification(self, queue_arn: str) -> dict[str, Any]:
         """Return the notification of each source bucket to the event queue."""
         return notification(queue_arn)
+
+
+def notification(queue: str) -> dict[str, Any]:
+    """Return the notification of a source bucket to the queue with that ARN."""
+    return {"Id": NOTIFICATION, "QueueArn": queue, "Events": list(EVENTS)}
+
+
+def queue_policy(queue: str, buckets: Sequence[str]) -> dict[str, Any]:
+    """Return the policy that lets S3 send to a queue, for buckets of the queue's account.
+
+    Args:
+        queue: ARN of the queue. Its region and account may be `*`; then buckets of every account may send.
+        buckets: the buckets whose events the queue gets.
+    """
+    _, _, _, region, account, _ = queue.split(":")
+    address = Address(region=region)
+    owned = {} if account == "*" else {"StringEquals": {"aws:SourceAccount": account}}
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Sid": "TidegateBucketsMaySend",
+                "Effect": "Allow",
+                "Principal": {"Service": "s3.amazonaws.com"},
+                "Action": "sqs:SendMessage",
+                "Resource": queue,
+                "Condition": {"ArnLike": {"aws:SourceArn": [address.bucket(bucket) for bucket in buckets]}, **owned},
+            }
+        ],
+    }

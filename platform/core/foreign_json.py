@@ -1,4 +1,8 @@
-"""JSON documents that others write: events, manifests, rows, and what is kept of them. They may hold anything."""
+"""Documents that others write: events, manifests, rows, and what is kept of them. They may hold anything.
+
+Batches, the ledger and the Spark server keep fields of events for ever, so the fields are bounded where they are
+parsed. What exceeds a bound is no value of S3, and counts as absent, as a wrong time does.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +29,14 @@ _MARKS = ",[{"
 _MARK = re.compile(rf"{_STRING}|([,\[{{])", re.DOTALL)
 #: Characters of a name in an error.
 _SHOWN = 100
+
+#: The largest whole number that Delta, Spark and Java's `long` have.
+MAX_LONG = (1 << 63) - 1
+#: Characters. S3's names of events have up to 50, its sequencers 16 to 34, its etags 32 to 40, its version ids 32; AWS
+#: documents 1,024 bytes for a version id.
+MAX_EVENT_NAME, MAX_SEQUENCER, MAX_ETAG, MAX_VERSION_ID, MAX_TIME = 64, 64, 128, 1024, 64
+#: Characters of a bucket's name. Old buckets may have 255.
+MAX_BUCKET = 255
 
 
 def foreign_json(text: str | bytes, *, max_values: int = MAX_VALUES) -> Any:
@@ -135,3 +147,16 @@ def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
+
+
+def bounded_text(value: Any, characters: int) -> str | None:
+    """Return a text that is not empty, has up to so many characters, and can be written as UTF-8. None otherwise."""
+    if not isinstance(value, str) or not 0 < len(value) <= characters:
+        return None
+    # JSON can escape half of a surrogate pair, which no UTF-8 file of ours could hold.
+    return value if value.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in value) else None
+
+
+def size_within(value: Any) -> int | None:
+    """Return a size in bytes that fits into 63 bits. None for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_LONG else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.wording import one_line
 
 #: Characters with a meaning in Markdown, wherever they are.
 _MARKS = re.compile(r"([\\`*_\[\]<>|~&])")

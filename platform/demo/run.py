@@ -1,29 +1,47 @@
-"""Runs the demo end to end: producers, the real sensor, daemon, queue and assets, and the oracle at the end."""
+"""Runs the demo end to end: producers, the real sensor, daemon, queue and assets, and the oracle at the end.
+
+It also does what people do about a file in quarantine, and shows the stories of two keys.
+"""
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 from rich.console import Console
+from rich.table import Table
 
+from tidegate.platform.core.routing.route import table_holding
+from tidegate.platform.demo import lake_file
 from tidegate.platform.demo.accounts import Accounts, read_accounts
 from tidegate.platform.demo.deployment import DEFAULT_PORTS, Deployment, NextSteps, Ports, deployment
-from tidegate.platform.demo.mending import lake_file_of, mend
+from tidegate.platform.demo.operations import BUCKET, Operation
 from tidegate.platform.demo.producers import produce
 from tidegate.platform.demo.progress import Stages
 from tidegate.platform.demo.report import Report, build_report, run_oracle, show_report
 from tidegate.platform.demo.settle import wait_settled
 from tidegate.platform.demo.source import data_folder, read_source
-from tidegate.platform.demo.stories import FLIGHT, READING, read_stories, show_stories
 from tidegate.platform.demo.uploader import Uploader
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.local.spark.conf import SMALL_DATA
-from tidegate.platform.local.stack_file import empty_home
+from tidegate.platform.local.stack_file import empty_home, make_home
+from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
+from tidegate.platform.silver.audit.key_history import KeyHistory, key_history
 
 _SETTLE_SECONDS = 600.0
+
+#: A flight that the export deletes, and of which it then brings an older row.
+FLIGHT = ("year=2013", "month=2", "day=1", "carrier=EV", "flight=5716", "origin=JFK")
+#: A reading that is deleted, and returns with another temperature.
+READING = (
+    "SELECT temp, valid_from, valid_to, is_current FROM silver.weather "
+    "WHERE origin = 'JFK' AND time_hour = '2013-05-01 10:00' ORDER BY valid_from"
+)
 
 
 def run_demo(
@@ -138,3 +156,84 @@ def _next(platform: Deployment, home: Path) -> NextSteps:
         "every file": f'{sql} "SELECT key, status, reason FROM ledger.weather"',
     }
     return NextSteps("tidegate demo", places, "The next run sends everything again, and no row doubles.")
+
+
+def lake_file_of(home: Path) -> Path:
+    """Returns the copy of the demo's `lake.yaml` on this home, which fixes change. Creates the copy if it is missing.
+
+    Raises:
+        LocalStackError: the home cannot be created.
+    """
+    copy = home / "lake.yaml"
+    if not copy.exists():
+        make_home(home)
+        shutil.copyfile(lake_file(), copy)
+    return copy
+
+
+def mend(lake: Lake, lake_yaml: Path, done: Operation) -> str:
+    """Write the option of a fix into `lake_yaml`, and do what `tidegate redrive` does. Returns a sentence about it.
+
+    Both steps may be repeated. A run reads lake.yaml when it starts, so no code location is reloaded.
+
+    Raises:
+        ValueError: `lake_yaml` has no line for the option.
+    """
+    option = activate(lake_yaml, done)
+    spec = table_holding(BUCKET, done["key"], lake.config)
+    assert spec is not None, done["key"]
+    table, choice = spec.table_key.encode(), Choice(key=done["key"])
+    if found := quarantined_objects(lake, table, choice):
+        redrive_objects(lake, table, found, RedriveRequest("demo", choice))
+    return f"`{option}` in lake.yaml, then what `tidegate redrive {spec.name} --yes` does"
+
+
+def activate(lake_yaml: Path, done: Operation) -> str:
+    """Activate the option of a fix in `lake_yaml`, where it is commented out. Returns the option.
+
+    Raises:
+        ValueError: the option is missing in `lake_yaml`.
+    """
+    option = f"csv: {{nulls: [{', '.join(done['nulls'])}]}}"
+    text = lake_yaml.read_text(encoding="utf-8")
+    if option not in text:
+        raise ValueError(f"{lake_yaml} has no line `# {option}`: remove the file, and the demo writes it again")
+    lake_yaml.write_text(text.replace(f"# {option}", option), encoding="utf-8")
+    return option
+
+
+@dataclass(frozen=True)
+class Stories:
+    """What became of two keys.
+
+    Attributes:
+        flight: every row of a flight.
+        reading: the rows of a reading's history, oldest first.
+    """
+
+    flight: KeyHistory
+    reading: list[dict[str, Any]]
+
+
+def read_stories(lake: Lake) -> Stories:
+    """Returns the stories."""
+    spec = next(spec for spec in lake.config.tables if spec.name == "flights")
+    flight = key_history(lake, spec, FLIGHT)
+    return Stories(flight, [row.asDict() for row in lake.delta.session.sql(READING).collect()])
+
+
+def show_stories(console: Console, stories: Stories) -> None:
+    """Print the stories."""
+    table = Table(title="One flight: tidegate why silver.flights", header_style="bold")
+    for name in ("batch", "deletes", "became", "why"):
+        table.add_column(name)
+    for event in stories.flight.events:
+        deletes = "yes" if event.row.deletes else ""
+        table.add_row("" if event.row.n is None else str(event.row.n), deletes, event.fate.value, event.why)
+    console.print(table)
+    table = Table(title="One reading: silver.weather is a history", header_style="bold")
+    for name in ("temp", "valid_from", "valid_to", "is_current"):
+        table.add_column(name)
+    for row in stories.reading:
+        table.add_row(*("" if value is None else str(value) for value in row.values()))
+    console.print(table)

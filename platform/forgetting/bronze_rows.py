@@ -10,17 +10,15 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.bronze.decide import decide
 from tidegate.platform.bronze.options import RunOptions
-from tidegate.platform.bronze.prepare.load.data_files import found_with_entries, stage_rest
+from tidegate.platform.bronze.prepare.load.replaced_rows import found_with_entries, stage_rest
 from tidegate.platform.bronze.prepare.table_columns import present_schema
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.bronze.reconcile.listing import list_generation
 from tidegate.platform.bronze.run import continue_decided, land
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.birth import Birth
-from tidegate.platform.core.bronze.plan import BATCH_BYTES, Plan
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Plan
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.forgetting.absent_columns import absent_subject
-from tidegate.platform.core.forgetting.forgotten_by import forgotten_by
+from tidegate.platform.core.forgetting.subject_columns import absent_subject, forgotten_by
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.spark.attempts import repeated

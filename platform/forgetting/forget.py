@@ -26,18 +26,19 @@ from ulid import ULID
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.forgetting.gone import GoneRows, gone
-from tidegate.platform.core.forgetting.request import ForgetRequest
-from tidegate.platform.core.forgetting.subject_key import SubjectKey
+from tidegate.platform.core.forgetting.request import ForgetRequest, GoneRows, SubjectKey, gone
 from tidegate.platform.forgetting.bronze_rows import erase_from_bronze
 from tidegate.platform.forgetting.find import Found, find, tables_of, total, unsearched_folders
-from tidegate.platform.forgetting.hidden_subjects import refuse_personal_keys
 from tidegate.platform.forgetting.kept_objects import erase_kept_objects
-from tidegate.platform.forgetting.late_messages import erase_late_messages
-from tidegate.platform.forgetting.old_versions import end_old_versions, longest_retention
+from tidegate.platform.forgetting.remains import (
+    end_old_versions,
+    erase_late_copies,
+    erase_late_messages,
+    erase_staged_copies,
+    longest_retention,
+)
 from tidegate.platform.forgetting.shared_keys import compute_shared_keys, merged_batch
-from tidegate.platform.forgetting.silver_rows import erase_from_silver, purge_silver
-from tidegate.platform.forgetting.staged_copies import erase_late_copies, erase_staged_copies
+from tidegate.platform.forgetting.silver_rows import erase_from_silver, purge_silver, refuse_personal_keys
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.suppression import Suppression, subject_key
 

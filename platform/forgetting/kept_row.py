@@ -7,10 +7,8 @@ from itertools import chain
 from typing import Any
 
 from tidegate.platform.core.foreign_json import foreign_json
-from tidegate.platform.core.forgetting.blanked_members import blanked_members
 from tidegate.platform.core.forgetting.member_readings import Reading, member_readings
-from tidegate.platform.core.forgetting.mentions import mentions
-from tidegate.platform.core.forgetting.plain_number import plain_number
+from tidegate.platform.core.forgetting.mentions import blanked_members, mentions, plain_number
 from tidegate.platform.core.schema.column_reference import spelled, type_at
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type
 from tidegate.platform.lake.suppression import Suppression

@@ -3,11 +3,11 @@
 The modules, in the order in which a message and its hints meet them:
 
 - `tick`: one drain of all queues.
-- `queue_order`: which queue comes first; `fair_drain` and `drain_budget`: how queues share the tick.
+- `fair_drain`: which queue comes first, and how queues share the tick.
 - `message_routing` and `known_tables`: from messages of events to hints by table. `event_typing`: the
   types of events. `forwards`: what goes to the outbox.
 - `held_events`: events of folders that waited until a day has room for their tables.
 - `row_objects`: from messages of row queues to objects, and hints of these.
 - `store_and_delete`: stores the result, and deletes the messages last.
-- `due_tables` and `shared_runs`: which tables get a run, and which run. `intake_result`: what a tick received.
+- `due_tables`: which tables get a run, and which run. `intake_result`: what a tick received.
 """

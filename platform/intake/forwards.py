@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.events.s3_event import S3Event
 from tidegate.platform.core.forwarding.bodies import parts_of
 from tidegate.platform.core.forwarding.outgoing import Outgoing
@@ -15,7 +15,7 @@ from tidegate.platform.core.keys.object_key import conventional_prefix
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.eligible import route_takes
 from tidegate.platform.core.routing.event_type import text_attributes
-from tidegate.platform.core.routing.prefixes import table_holding
+from tidegate.platform.core.routing.route import table_holding
 from tidegate.platform.intake.event_typing import OpenedMessage
 from tidegate.platform.lake.forwarding.destination import LAKE_ATTRIBUTE
 from tidegate.platform.lake.lake import Lake

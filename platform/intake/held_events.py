@@ -10,8 +10,7 @@ from typing import Literal
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.manifest import chunked
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.prefixes import table_holding
-from tidegate.platform.core.routing.route import Routed, route
+from tidegate.platform.core.routing.route import Routed, route, table_holding
 from tidegate.platform.intake.known_tables import tables_now
 from tidegate.platform.intake.message_routing import gone_folders, probed_keys
 from tidegate.platform.intake.store_and_delete import manifests

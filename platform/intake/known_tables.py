@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.new_tables import NewTables, room_today
+from tidegate.platform.core.routing.discovery import NewTables, room_today
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.intake.message_routing import ParsedMessage, route_messages
 from tidegate.platform.lake.lake import Lake

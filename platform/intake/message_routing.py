@@ -9,14 +9,13 @@ from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.object_state import S3Gone
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.s3_event import ParsedBody, Reject, S3Event, parse_body
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.object_key import is_of_a_commit
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.discovery import gone_reason, limit_reason
-from tidegate.platform.core.routing.new_tables import NewTables
+from tidegate.platform.core.routing.discovery import NewTables, gone_reason, limit_reason
 from tidegate.platform.core.routing.route import NoRoute, Route, Routed, route
 from tidegate.platform.core.routing.unrouted import Unrouted
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.s3 import ObjectStore, StoreError

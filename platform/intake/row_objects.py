@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tidegate.platform.core.bronze.hint import Hint, RowsSent
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.events.row_message import Row, row_of
-from tidegate.platform.core.events.row_object import RowObject
+from tidegate.platform.core.events.row_queue import Row, RowObject, row_of
 from tidegate.platform.core.events.s3_event import Reject
 from tidegate.platform.core.portions import portions
 from tidegate.platform.core.times import from_millis

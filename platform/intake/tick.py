@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from tidegate.platform.intake.fair_drain import FairDrain
+from tidegate.platform.intake.fair_drain import FairDrain, QueueOrder
 from tidegate.platform.intake.held_events import HeldEvents
 from tidegate.platform.intake.intake_result import IntakeResult
-from tidegate.platform.intake.queue_order import QueueOrder
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.side_by_side import ConcurrentCalls
+from tidegate.platform.lake.threads import ConcurrentCalls
 
 #: Seconds after which Dagster gives up a tick. Its messages become visible to other receivers then.
 TICK_SECONDS = 60.0

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.bronze.prepare.inventories.newest import newest_deliveries
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.uploads import BucketUploads, UploadsReport, divided
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.multipart_uploads import MultipartUploads
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.threads import parallel

@@ -9,9 +9,8 @@ from typing import Any
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
 from tidegate.platform.lake.spark.session import isolated_session
-from tidegate.platform.local.spark.class_archive import RECORDING, class_archive, write_class_archive
 from tidegate.platform.local.spark.conf import SMALL_DATA
-from tidegate.platform.local.spark.jars import jars_folder
+from tidegate.platform.local.spark.jars import RECORDING, class_archive, jars_folder, write_class_archive
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.silver.merge import merge_table
 from tidegate.platform.testing import TestLake

@@ -1,12 +1,11 @@
-"""SQL views of the lake's records: `lake.intake` and `lake.quarantine`."""
+"""SQL views of the lake's records: `lake.intake`, `lake.quarantine` and `lake.forgotten`."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
 
-from tidegate.platform.core.bronze.deciding_row import COUNTS, deciding
-from tidegate.platform.core.bronze.older_reasons import FOLDER_IN_REASON
+from tidegate.platform.core.bronze.ledger import COUNTS, FOLDER_IN_REASON, deciding
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.unrouted import ROW_FIELDS
@@ -90,6 +89,53 @@ ON kind = 'row' AND object = _source_path AND quarantined_rows.folder_name = dec
 WHERE kind = 'object' OR _source_path IS NOT NULL
 """
 
+_FORGOTTEN = "forgotten"
+#: Objects that are read as rows: folder below the lake root, and columns, by SQL name.
+_FORGET_OBJECTS = {
+    "forget_requests": (
+        "forgotten/requests",
+        "id STRING, `by` STRING, at TIMESTAMP, until TIMESTAMP, kind STRING, digests ARRAY<STRING>",
+    ),
+    "forget_found": (
+        "forgotten/found",
+        "at TIMESTAMP, not_searched ARRAY<STRING>, tables ARRAY<STRUCT<`table`: STRING, bronze: BIGINT, "
+        "silver: BIGINT, kept: MAP<STRING, BIGINT>, sources: BIGINT>>",
+    ),
+    "forget_taken": (
+        "forgotten/erased",
+        "at TIMESTAMP, tables ARRAY<STRUCT<`table`: STRING, bronze: BIGINT, silver: BIGINT, kept: BIGINT, "
+        "emptied: BIGINT>>",
+    ),
+    "forget_done": ("forgotten/done", "at TIMESTAMP"),
+}
+_REQUEST_ID = "regexp_extract(_metadata.file_path, '(?<![^/])([^/]+)[.]json$', 1)"
+#: A request whose rows were not looked for yet has one row, without a table.
+FORGOTTEN_QUERY = f"""
+WITH found AS (
+    SELECT {_REQUEST_ID} AS request, at, not_searched, explode_outer(tables) AS one FROM lake_objects.forget_found
+), erased AS (
+    SELECT {_REQUEST_ID} AS request, at, explode_outer(tables) AS one FROM lake_objects.forget_taken
+), done AS (
+    SELECT {_REQUEST_ID} AS request, at FROM lake_objects.forget_done
+), places AS (
+    SELECT request, one.`table` AS table_name FROM found
+    UNION SELECT request, one.`table` AS table_name FROM erased
+)
+SELECT asked.id AS request, asked.`by` AS asked_by, asked.at AS asked_at, asked.until AS until, asked.kind AS kind,
+    size(asked.digests) AS subjects, places.table_name AS table_name, found.at AS found_at,
+    found.one.bronze AS found_bronze, found.one.silver AS found_silver,
+    aggregate(map_values(found.one.kept), 0L, (total, number) -> total + number) AS found_kept,
+    found.one.sources AS left_with_producer, found.not_searched AS not_searched, erased.at AS erased_at,
+    erased.one.bronze AS deleted_bronze, erased.one.silver AS deleted_silver, erased.one.kept AS deleted_kept,
+    coalesce(erased.one.emptied, 0L) AS emptied_silver,
+    done.at AS done_at
+FROM lake_objects.forget_requests AS asked
+LEFT JOIN places ON places.request = asked.id
+LEFT JOIN found ON found.request = asked.id AND found.one.`table` <=> places.table_name
+LEFT JOIN erased ON erased.request = asked.id AND erased.one.`table` <=> places.table_name
+LEFT JOIN done ON done.request = asked.id
+"""
+
 
 def name_lake_tables(catalog: SqlCatalog, root: LakeRoot, ledgers: Sequence[tuple[str, str]]) -> None:
     """Make `lake.intake` and `lake.quarantine` on the Spark server, unless both exist and are up to date.
@@ -163,3 +209,20 @@ def _logged(ledgers: Sequence[tuple[str, str, str]]) -> str:
             ),
         ]
     )
+
+
+def name_forgotten(catalog: SqlCatalog, root: LakeRoot) -> None:
+    """Make `lake.forgotten` on the Spark server, unless it is up to date. An empty folder gives an empty view.
+
+    Args:
+        catalog: the server's names.
+        root: the lake root.
+    """
+    made_of = hashlib.sha256(repr((root.uri(), _FORGET_OBJECTS, FORGOTTEN_QUERY)).encode()).hexdigest()
+    if catalog.view_mark(SCHEMA, _FORGOTTEN) == made_of:
+        return
+    for name, (folder, columns) in _FORGET_OBJECTS.items():
+        definition = f"({columns}) USING json OPTIONS (recursiveFileLookup 'true')"
+        catalog.name_table(_SOURCE_SCHEMA, name, root.uri(*folder.split("/")), definition)
+    catalog.make_schema(SCHEMA)
+    catalog.name_view(SCHEMA, _FORGOTTEN, FORGOTTEN_QUERY, mark=made_of)

@@ -13,9 +13,9 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.batch import Batch
-from tidegate.platform.core.bronze.deciding_row import COUNTS, deciding
 from tidegate.platform.core.bronze.ledger import (
     COLUMNS,
+    COUNTS,
     Cause,
     Effort,
     Header,
@@ -25,6 +25,7 @@ from tidegate.platform.core.bronze.ledger import (
     Status,
     bounded,
     columns_of,
+    deciding,
     for_people,
 )
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets

@@ -10,12 +10,11 @@ from typing import TypeVar
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import WITH_TOMBSTONES, own_columns, silver_query
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.sql_literal import delta_table
-from tidegate.platform.lake.forgotten_view import name_forgotten
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.lake_views import name_lake_objects, name_lake_tables, quarantine_query
+from tidegate.platform.lake.lake_views import name_forgotten, name_lake_objects, name_lake_tables, quarantine_query
 from tidegate.platform.lake.spark.catalog import TableName
 from tidegate.platform.lake.threads import parallel_outcomes
 

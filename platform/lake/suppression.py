@@ -12,11 +12,9 @@ from pyspark.sql import functions as F
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import ConfigurationError, DataError
-from tidegate.platform.core.forgetting.forgotten_by import lost_subject
-from tidegate.platform.core.forgetting.request import ForgetRequest
-from tidegate.platform.core.forgetting.rescued_texts import rescued_texts
-from tidegate.platform.core.forgetting.sides import sides
-from tidegate.platform.core.forgetting.subject_key import SubjectKey
+from tidegate.platform.core.forgetting.persons import rescued_texts, sides
+from tidegate.platform.core.forgetting.request import ForgetRequest, SubjectKey
+from tidegate.platform.core.forgetting.subject_columns import lost_subject
 from tidegate.platform.core.schema.column_reference import path_of, paths_of, quote_path, spelled, type_at
 from tidegate.platform.core.schema.column_types import Field, Simple, quoted
 from tidegate.platform.core.schema.names import RESCUED_COLUMN

@@ -12,8 +12,7 @@ from pathlib import Path
 
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.process.ports import LOOPBACK, free_port, require_free
-from tidegate.platform.local.process.process import Process, spawn
-from tidegate.platform.local.process.running_server import RunningServer
+from tidegate.platform.local.process.process import Process, RunningServer, spawn
 
 REGION = "us-east-1"
 ACCOUNT = "000000000000"

@@ -11,8 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.extras import require_extra
+from tidegate.platform.local.errors import LocalStackError, require_extra
 from tidegate.platform.local.process.ports import LOOPBACK, free_port, require_free
 from tidegate.platform.local.process.process import Process, spawn
 

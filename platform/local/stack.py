@@ -16,10 +16,9 @@ from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.lake.settings import LAKE, Settings
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.extras import require_extra
+from tidegate.platform.local.errors import LocalStackError, require_extra
 from tidegate.platform.local.process.ports import require_free
-from tidegate.platform.local.process.running_server import RunningServer
+from tidegate.platform.local.process.process import RunningServer
 from tidegate.platform.local.process.supervisor import Supervisor
 from tidegate.platform.local.provision import Clients, provision
 from tidegate.platform.local.spark.conf import LOG_STORE

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from pyspark.errors import PySparkException
 
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import CompactionResult
 from tidegate.platform.lake.spark.unreachable import SparkUnreachable

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.maintenance.freed import NOTHING, FreedObjects
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake
 
@@ -33,3 +33,20 @@ def delete_objects(lake: Lake, found: Iterator[Listed], at: str, *, dry_run: boo
             seam(at)
         freed += FreedObjects(len(some), sum(item.size for item in some))
     return freed
+
+
+@dataclass(frozen=True)
+class FreedObjects:
+    """Number and bytes of objects."""
+
+    files: int = 0
+    size: int = 0
+
+    def __add__(self, other: FreedObjects) -> FreedObjects:
+        return FreedObjects(self.files + other.files, self.size + other.size)
+
+    def __str__(self) -> str:
+        return f"{self.files} files ({self.size} bytes)"
+
+
+NOTHING = FreedObjects()

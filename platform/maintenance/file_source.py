@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from tidegate.platform.core.inventory.folder_inventory import newest_usable
 from tidegate.platform.core.inventory.manifest import InventoryError
-from tidegate.platform.lake.inventory.folder import folder_inventories, folder_objects, vacuum_inventory
+from tidegate.platform.lake.inventory.folder import folder_inventories, folder_objects, newest_usable, vacuum_inventory
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.maintenance.vacuum import own_folder
 

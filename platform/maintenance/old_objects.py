@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from tidegate.platform.core.maintenance.retention import retentions
+from tidegate.platform.core.config.lake import MaintainSpec
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.maintenance.deletion import delete_objects
 from tidegate.platform.maintenance.tables import MaintenanceResult
 
 _DAY = 86_400
+
+#: Days for which a copy is kept that a run made of an object for Spark. No run takes a day, and no batch names it.
+STAGING_DAYS = 7
+#: Folders of what waits for a redrive, was redriven, or did not fit. The lake works without them, but their content may
+#: be nowhere else.
+QUARANTINE = ("quarantine/messages", "quarantine/redriven", "quarantine/routes", "quarantine/rows")
 
 
 def maintain_objects(
@@ -46,3 +52,14 @@ def _older(lake: Lake, folder: str, before: float) -> Iterator[Listed]:
             yield item
         elif folder == "intake":
             return  # its names are in the order of time
+
+
+def retentions(spec: MaintainSpec) -> dict[str, int]:
+    """Return the days for which objects are kept, by folder below the lake root.
+
+    Every other folder is kept for ever. Batches, births and ledgers are the memory of what was loaded. The inbox, the
+    outbox, `after/`, `signals/` and `waiting/` have work that waits. `rows/` has sources. `forgotten/` keeps persons
+    out.
+    """
+    kept = {"intake": spec.intake, "staging": STAGING_DAYS}
+    return kept if spec.quarantine is None else {**kept, **dict.fromkeys(QUARANTINE, spec.quarantine)}

@@ -14,11 +14,11 @@ from datetime import timedelta
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.maintenance.freed import NOTHING, FreedObjects
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.upkeep import Mergeable
 from tidegate.platform.maintenance.compaction import compact
+from tidegate.platform.maintenance.deletion import NOTHING, FreedObjects
 from tidegate.platform.maintenance.file_source import file_source
 from tidegate.platform.maintenance.vacuum import own_folder, retention, vacuum
 

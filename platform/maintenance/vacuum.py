@@ -7,7 +7,8 @@ known. A run that dies is repeated, and finds the files that are left.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import islice
@@ -17,19 +18,22 @@ from pyspark.sql import DataFrame
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.maintenance.freed import NOTHING, FreedObjects
-from tidegate.platform.core.maintenance.kept_versions import deleted_file_retention
 from tidegate.platform.lake.aws.s3 import Listed, StoreError
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.threads import parallel
-from tidegate.platform.maintenance.deletion import delete_objects
+from tidegate.platform.maintenance.deletion import NOTHING, FreedObjects, delete_objects
 
 _HOUR = timedelta(hours=1)
 #: Files of one call. The rest is found by the next call.
 MAX_FILES = 100_000
 #: Keys that S3 is asked for before the deletion of those that are old.
 _AT_ONCE = 1000
+
+_FILES, _LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
+#: Delta's defaults.
+_DEFAULTS = {_FILES: timedelta(days=7), _LOG: timedelta(days=30)}
+_UNITS = {"week": 7 * 86400, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
 
 
 class NotOurs(DataError, RuntimeError):
@@ -146,3 +150,34 @@ def own_folder(lake: Lake, location: str) -> tuple[str, str]:
     if bucket != lake.store.bucket or not f"{key}/".startswith(lake.store.key("")):
         raise NotOurs(f"{location} is not below the lake root, so Tidegate deletes and rewrites none of its files")
     return bucket, f"{key}/"
+
+
+def deleted_file_retention(properties: Mapping[str, str]) -> timedelta:
+    """Return for how long the files of a table are kept after they were removed.
+
+    Args:
+        properties: of the table.
+
+    Raises:
+        ValueError: the retention is no number of weeks, days, hours, minutes or seconds.
+    """
+    return _retention(properties, _FILES)
+
+
+def log_retention(properties: Mapping[str, str]) -> timedelta:
+    """Return for how long the commits of a table are kept in its log.
+
+    Raises:
+        ValueError: as `deleted_file_retention`.
+    """
+    return _retention(properties, _LOG)
+
+
+def _retention(properties: Mapping[str, str], name: str) -> timedelta:
+    text = properties.get(name)
+    if not text:
+        return _DEFAULTS[name]
+    parts = re.findall(r"(?<!\d)(\d++)\s++(week|day|hour|minute|second)s?", text.lower())
+    if not parts:
+        raise ValueError(f"{name} is {text!r}: use weeks, days, hours, minutes or seconds, such as `interval 7 days`")
+    return timedelta(seconds=sum(int(number) * _UNITS[unit] for number, unit in parts))

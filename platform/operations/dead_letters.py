@@ -8,7 +8,7 @@ from datetime import datetime
 
 from tidegate.platform.core.bronze.hint import REMOVALS
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.events.row_message import row_of
+from tidegate.platform.core.events.row_queue import row_of
 from tidegate.platform.core.events.s3_event import S3Event, parse_body
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forwarding.bodies import inner_body

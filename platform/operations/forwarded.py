@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.routing.eligible import is_forwarded, route_takes
 from tidegate.platform.core.routing.event_type import EventTypes, TagsNeeded, Typed
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.s3 import ObjectGone, StoreError
 
 

@@ -11,17 +11,14 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.cloud.address import Address
 from tidegate.platform.core.bronze.batch import Batch
-from tidegate.platform.core.bronze.ledger import SETTLED, Status
-from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
-from tidegate.platform.core.bronze.older_reasons import without_folder
-from tidegate.platform.core.bronze.same_bytes import same_bytes
+from tidegate.platform.core.bronze.ledger import SETTLED, Status, without_folder
+from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable, same_bytes
 from tidegate.platform.core.config.after_load import move_target
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import Routed, route, rows_route
-from tidegate.platform.core.shell import command
 from tidegate.platform.core.times import from_micros, from_millis, parse_time
+from tidegate.platform.core.wording import command, first_line
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.lake_root.inbox import TableInbox

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from math import inf
 
-from tidegate.platform.bronze.reconcile.known_etags import replace_known_etags
-from tidegate.platform.bronze.reconcile.listing import own_objects
+from tidegate.platform.bronze.reconcile.listing import own_objects, replace_known_etags
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.hint import Hint, Rebuild, Replacement
 from tidegate.platform.core.bronze.ledger import LastState, Status

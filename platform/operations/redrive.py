@@ -1,7 +1,7 @@
 """Redrive: objects and messages in quarantine are tried again, after their cause was fixed.
 
-A redrive produces hints, as a notification does, or messages, as a producer does. Runs and the intake process them like
-all others.
+A redrive produces hints, as a notification does, or messages, as a producer does. Runs and the intake process them
+like all others. Messages that the destination of a route did not take return to its outbox.
 """
 
 from __future__ import annotations
@@ -19,18 +19,22 @@ from botocore.exceptions import ClientError
 from tidegate.platform.core.bronze.hint import Hint, Redriven, Replacement
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.manifest import chunked
-from tidegate.platform.core.events.row_message import RowOrigin, identified
+from tidegate.platform.core.events.row_queue import RowOrigin, identified
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.foreign_json import foreign_json
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.answers import is_of_one_message
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.lake_root.outbox import Undeliverable
 from tidegate.platform.lake.lake_root.quarantine import KeptMessage
 from tidegate.platform.lake.ledger import Quarantined
 
 #: Default rate: hints or messages per second.
 RATE = 500
+
+#: Messages that are moved at a time. Each has up to a megabyte.
+_AT_ONCE = 20
 
 
 @dataclass(frozen=True)
@@ -253,3 +257,41 @@ def message_from_body(body: str) -> str:
     if isinstance(content, dict) and "s3" in content and "Records" not in content:
         return json.dumps({"Records": [content]}, ensure_ascii=False)
     return body
+
+
+def undeliverable_messages(lake: Lake, route: str, choice: Choice) -> list[Undeliverable]:
+    """Return the chosen messages in the quarantine of a route, without their bodies."""
+    return [
+        replace(kept, message=replace(kept.message, body=""))
+        for kept in lake.store.outbox.undeliverable(route)
+        if choice.includes(kept.message.id, kept.reason, kept.at)
+    ]
+
+
+def redrive_route(lake: Lake, route: str, found: Sequence[Undeliverable], request: RedriveRequest) -> str:
+    """Move quarantined messages of a route to its outbox. Returns the address of the entry in the operations log.
+
+    A message leaves the quarantine after it is in the outbox, from which the sensor `forward` sends it. A message that
+    a queue did not take goes only to that queue.
+
+    Args:
+        lake: the lake.
+        route: name of the route.
+        found: the messages.
+        request: what was asked for.
+    """
+    address = lake.store.operations.put(
+        "redrive-route",
+        request.by,
+        route=route,
+        choice=request.choice.plain(),
+        messages=[kept.key for kept in found],
+    )
+    seam("redrive-log")
+    for start in range(0, len(found), _AT_ONCE):
+        some = found[start : start + _AT_ONCE]
+        lake.store.outbox.send_again(route, some)
+        request.log(f"{start + len(some)} of {len(found)} messages of {route} are in the outbox")
+        if start + len(some) < len(found):
+            request.sleep(len(some) / request.rate)
+    return address

@@ -1,31 +1,43 @@
-"""Reset: a table starts over as a new generation, after a wrong birth or a batch that can never commit."""
+"""Reset: a table starts over as a new generation, after a wrong birth or a batch that can never commit.
+
+Before a reset changes anything, a few files show whether a new table could be created.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from heapq import nsmallest
+
+from ulid import ULID
 
 from tidegate.platform.bronze.decide import table_properties
-from tidegate.platform.bronze.reconcile.known_etags import replace_known_etags
-from tidegate.platform.bronze.reconcile.listing import list_generation, list_prefix, own_objects
+from tidegate.platform.bronze.look import probes
+from tidegate.platform.bronze.prepare.prepare import prepare_as_born
+from tidegate.platform.bronze.reconcile.listing import list_generation, list_prefix, own_objects, replace_known_etags
 from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.bronze.hint import Hint
+from tidegate.platform.core.bronze.ledger import Status
+from tidegate.platform.core.bronze.plan import BatchDraft, PlannedHint, make_plan
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.config.after_load import move_target, removes_source
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.forgetting.forgotten_by import forgotten_records
+from tidegate.platform.core.forgetting.subject_columns import forgotten_records
 from tidegate.platform.core.keys.file_format import Mode, OutputMode, format_of, mode_of
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.ledger import Reading
-from tidegate.platform.operations.birth_trial import to_try, why_no_birth
 
 #: The seams of a reset, in order. Each is right after the step that it is named for.
 SEAMS = ("retire", "empty", "renew", "birth", "list")
 
 #: Generation recorded at a location that the table has left, because its new mode stores it elsewhere.
 _LEFT = "retired"
+
+#: Number of tried files, the smallest with content. If all of them fail, the first batch would mostly fail, too.
+_MAX_TRIED_FILES = 10
 
 
 class ResetRefused(DataError, RuntimeError):
@@ -271,3 +283,49 @@ def _prefix(table: Table) -> str:
 
 def _own(table: Table, *, output: bool = False) -> str:
     return table.lake.store.uri("outputs" if output else "bronze", table.table_key)
+
+
+def to_try(present: Iterable[Listed]) -> tuple[Listed, ...]:
+    """Returns the objects of a listing to try."""
+    with_content = (item for item in present if item.size)
+    return tuple(nsmallest(_MAX_TRIED_FILES, with_content, key=lambda item: (item.size, item.key)))
+
+
+def why_no_birth(table: Table, birth: Birth, files: Sequence[Listed]) -> str | None:
+    """Returns why the table would refuse all of these files. None if it would accept one, or if there are no files.
+
+    The files are prepared as for the first batch, but for a table at another location, and everything that is written
+    is removed. Other failures, such as those of Spark, are raised, as in the table's first run.
+
+    Args:
+        table: the present table.
+        birth: the birth record that the reset would write.
+        files: the result of `to_try`.
+
+    Raises:
+        StoreError: S3 did not answer.
+        PySparkException: Spark failed, and the cause is not a file.
+    """
+    sizes = {item.key: item.size for item in files}
+    keys = list(sizes)
+    if not keys or table.spec.row_queue:
+        return None
+    location = table.lake.store.uri("staging", table.table_key, str(ULID()))
+    trial = replace(birth, location=location, generation_folder="", after_version=-1)
+    taken = [PlannedHint(Hint(key), "trial") for key in keys]
+    plan = make_plan(taken, probes(table, keys, {}, sizes), {}, registered=birth.registered)
+    work = BatchDraft(1, trial, None, (), plan, {})
+    try:
+        prepared = prepare_as_born(table, work)
+    finally:
+        table.lake.store.remove_folder(location)
+    for folder in prepared.folders:
+        table.lake.store.remove_folder(folder)
+    rows = [*plan.rows, *prepared.rows]
+    if (
+        prepared.adds
+        or prepared.objects
+        or not (reasons := [row.reason for row in rows if row.status == Status.QUARANTINED])
+    ):
+        return None
+    return f"none of the {len(keys)} files that were tried would get in, the smallest ones: {reasons[0]}"

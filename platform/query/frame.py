@@ -11,17 +11,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from tidegate.platform.core.config.silver_columns import own_columns
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory.manifest import InventoryError
-from tidegate.platform.core.shell import command
-from tidegate.platform.inventory.as_of import inventory_as_of
+from tidegate.platform.core.wording import command, first_line
+from tidegate.platform.inventory.entered import inventory_as_of
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.sql_names import SqlNames, Unnamed
-from tidegate.platform.query.asked_days import with_days
-from tidegate.platform.query.asked_tables import asked_tables, without_schema
-from tidegate.platform.query.query_error import QueryError
+from tidegate.platform.query.asked_tables import asked_tables, with_days, without_schema
 from tidegate.platform.query.statement import changes_something, without_values
-from tidegate.platform.query.table_named import MAX_NAMED, table_named
+from tidegate.platform.query.table_named import MAX_NAMED, QueryError, table_named
 from tidegate.platform.query.time_travel import reach_silver
 
 _SCHEMAS = ("bronze", "silver", "ledger", "lake")

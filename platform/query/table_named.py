@@ -1,15 +1,15 @@
-"""Finds the table that a command's argument names."""
+"""Finds the table that a command's argument names, or says what there is."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
 
-from tidegate.platform.core.first_few import first_few
+from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.wording import first_few
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.sql_names import SqlNames
-from tidegate.platform.query.query_error import QueryError
 
 #: Tables that an error message names.
 MAX_NAMED = 12
@@ -43,3 +43,7 @@ def table_named(lake: Lake, name: str) -> str:
     nearest = get_close_matches(name, known, MAX_NAMED, 0.0) if len(known) > MAX_NAMED else known
     some = ", ".join(first_few(nearest, MAX_NAMED, len(known)))
     raise QueryError(f"there is no table {name!r}: give its SQL name, its key or its s3:// prefix; there are {some}")
+
+
+class QueryError(ConfigurationError, ValueError):
+    """A query names what the lake does not have. The message says what there is."""

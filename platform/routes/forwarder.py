@@ -7,12 +7,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.outbox import Lane
-from tidegate.platform.lake.side_by_side import ConcurrentCalls
-from tidegate.platform.routes.lane import LaneResult, deliver_lane
-from tidegate.platform.routes.spread import deliver_to_tagged, spread_lane
+from tidegate.platform.lake.threads import ConcurrentCalls
+from tidegate.platform.routes.lane import LaneResult, deliver_lane, deliver_to_tagged, spread_lane
 
 #: Lanes that are served at a time.
 _LANES_IN_PARALLEL = 64

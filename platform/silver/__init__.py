@@ -5,7 +5,7 @@ The modules, in the order of a merge:
 - `merge`: merges what is pending, in bounded steps with a mark each; or rebuilds a table in one commit.
 - `pending`: which batches of bronze silver does not have. `changes`: their rows. `suppressed`: without those of
   forgotten subjects.
-- `table`: creates the silver table and widens it. `private_statistics`: its log has no values of personal columns.
+- `table`: creates the silver table and widens it. Its log has no statistics of personal columns.
 - `row_queries` and `expect`: what kinds of rows there are, and which of them violate an expectation.
 - `truncate`: rows that are older than a truncate. `dumps`: the deletes that full dumps imply.
 - `newest_rows` and `merge_sql`: the newest row of each key (`scd1`). `history_rows` and `history_merge`: all changes of

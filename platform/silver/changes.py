@@ -16,7 +16,7 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.volume import volume, volume_metadata
 from tidegate.platform.core.keys.own_paths import COPIES
-from tidegate.platform.core.silver.fates.incomplete_dump import IncompleteDump
+from tidegate.platform.core.silver.fates.dumps import IncompleteDump
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.ledger import state_change_condition
 from tidegate.platform.lake.spark.delta import Delta

@@ -15,12 +15,12 @@ from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.silver_columns import taken_names
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.expectations import Expectation
 from tidegate.platform.core.silver.lineage import column_sources
 from tidegate.platform.core.silver.rules import MergeRules
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.attempts import repeated
 from tidegate.platform.lake.spark.results import Merging, TableState

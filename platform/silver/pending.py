@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.silver.recorded.first_reading import read_after
+from tidegate.platform.core.silver.recorded_options import read_after
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.spark.results import TableState
 

@@ -1,4 +1,7 @@
-"""The silver table: the columns that it needs, its creation, new columns, and the removal of expired tombstones."""
+"""The silver table: the columns that it needs, its creation, new columns, and the removal of expired tombstones.
+
+Its log has no statistics of personal columns.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,11 @@ from pyspark.errors import PySparkException
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import CHANGED_AT, CHANGED_BATCH, DELETED, JOINED, LEFT, LEFT_TYPE
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.persons import Persons
 from tidegate.platform.core.schema.column_reference import spelled
-from tidegate.platform.core.schema.column_types import Array, Field
+from tidegate.platform.core.schema.column_statistics import is_personal_path, only_statistics, statistics_paths
+from tidegate.platform.core.schema.column_types import Array, Field, folded
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, needs_mapping, silver_source_columns
 from tidegate.platform.core.schema.sql_literal import delta_table, parenthesize, properties_sql
 from tidegate.platform.core.schema.sql_types import simple_type
@@ -21,23 +26,23 @@ from tidegate.platform.core.silver.awaited import with_awaited
 from tidegate.platform.core.silver.expectations import conditions
 from tidegate.platform.core.silver.expression_types import TypesOf, UnfitExpression, UnsuitableColumns, unfit_option
 from tidegate.platform.core.silver.presets import resolved
-from tidegate.platform.core.silver.recorded.first_reading import first_reading, read_after
-from tidegate.platform.core.silver.recorded.options import (
+from tidegate.platform.core.silver.recorded_options import (
     OPTIONS,
     REBUILDING,
     changed_options,
+    first_reading,
+    read_after,
     recorded_options,
 )
-from tidegate.platform.core.silver.recorded.refusals import refusal
+from tidegate.platform.core.silver.refusals import refusal
 from tidegate.platform.core.silver.row_value import BRONZE
 from tidegate.platform.core.silver.rules import MergeRules, merge_rules
-from tidegate.platform.core.silver.subject_paths import is_record, subject_paths, subject_record
+from tidegate.platform.core.silver.subject_paths import is_record, silver_origins, subject_paths, subject_record
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.session import command
 from tidegate.platform.maintenance.compaction import passes
 from tidegate.platform.silver.pending import PendingMerge
-from tidegate.platform.silver.private_statistics import make_private, private_statistics
 
 #: Expired tombstones are purged each time that the mark passes a multiple of this.
 _PURGE_EVERY = 50
@@ -289,3 +294,42 @@ def purge_tombstones(lake: Lake, work: PendingMerge, n: int) -> None:
             f"DELETE FROM {delta_table(work.location)} WHERE {DELETED} AND {CHANGED_AT} < "
             f"current_timestamp() - INTERVAL {work.spec.tombstone_days} DAYS",
         )
+
+
+def private_statistics(spec: TableSpec, columns: Sequence[Field], bronze: Sequence[Field]) -> dict[str, str]:
+    """Return the property of a silver table that leaves its personal columns out of statistics, or none.
+
+    A column or nested field has statistics if it is known from which ones of bronze its values are, and none of these
+    is personal. What silver derives, the key and the order among it, may have any value of the row.
+
+    Args:
+        spec: the table in lake.yaml.
+        columns: of the silver table.
+        bronze: the columns of bronze that it is merged from.
+    """
+    if spec.personal is None or spec.silver is None:
+        return {}
+    personal, origins = spec.personal.paths, silver_origins(spec.silver, bronze)
+    private = [origin.place for origin in origins if is_personal_path(origin.path, personal)]
+    public = [origin.place for origin in origins if not is_personal_path(origin.path, personal)]
+    paths = ((path, tuple(map(folded, path))) for path in statistics_paths(columns))
+    return only_statistics(path for path, form in paths if _is_of(form, public) and not _is_of(form, private))
+
+
+def _is_of(path: tuple[str, ...], places: Sequence[tuple[str, ...]]) -> bool:
+    """Return whether a path is one of some places, or is within one, or has one within it."""
+    return any(path[: len(place)] == place[: len(path)] for place in places)
+
+
+def make_private(lake: Lake, work: PendingMerge, columns: Sequence[Field], bronze: Sequence[Field]) -> None:
+    """Give a silver table that exists the property, if it does not have it: lake.yaml or the columns have changed.
+
+    Args:
+        lake: has the table.
+        work: what is pending.
+        columns: of the silver table, without those that Tidegate adds to each.
+        bronze: the columns of bronze that it is merged from.
+    """
+    wanted = private_statistics(work.table.spec, columns, bronze)
+    if not wanted.items() <= work.silver.properties.items():
+        set_properties(lake.delta.session, work.location, wanted)

@@ -1,12 +1,13 @@
-"""The addresses of the server: one for each sender, and those for its operation."""
+"""The addresses of the server: one for each sender, and those for its operation. Bodies and senders are bounded."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,14 +19,11 @@ from starlette.routing import Route
 
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.webhook.delivery import delivery_of
-from tidegate.platform.core.webhook.rate_limit import RateLimit
-from tidegate.platform.core.webhook.received import Received
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
-from tidegate.platform.core.webhook.scheme import Scheme
+from tidegate.platform.core.webhook.scheme import Received, Scheme
+from tidegate.platform.webhook.places import Unverified
 from tidegate.platform.webhook.queue_writer import QueueWriter
-from tidegate.platform.webhook.request_body import MAX_SECONDS, request_body
 from tidegate.platform.webhook.tallies import STORED, Tallies
-from tidegate.platform.webhook.unverified import Unverified
 
 #: Bytes of bodies in memory, and the number of requests under way that they allow.
 _MAX_HELD_BYTES = 256 << 20
@@ -33,6 +31,37 @@ _MAX_REQUESTS = 1000
 _PROBLEM = "application/problem+json"
 #: The connection is closed after these answers, because a part of the body may still be coming.
 _UNREAD = frozenset({Reason.UNKNOWN_SENDER, Reason.UNSIGNED, Reason.SLOW_BODY, Reason.TOO_LARGE, Reason.BUSY})
+
+#: Seconds of the rate that may come at once after a quiet time, because webhooks come in bursts.
+_BURST_SECONDS = 10.0
+
+#: Seconds from the headers to the end of a body.
+MAX_SECONDS = 10.0
+#: Bytes beyond the limit that are read and dropped, so that a sender that is not far above it reads the answer before
+#: its connection is closed.
+_DROPPED = 1 << 20
+
+
+class RateLimit:
+    """A bucket of permits, which fills steadily.
+
+    Args:
+        rate: permits per second.
+        now: seconds of any steady clock.
+    """
+
+    def __init__(self, rate: float, now: float) -> None:
+        self._rate, self._size = rate, max(1.0, rate * _BURST_SECONDS)
+        self._left, self._at = self._size, now
+
+    def take(self, now: float) -> float:
+        """Take a permit. Returns 0, or the seconds until there is one; then none was taken."""
+        self._left = min(self._size, self._left + max(0.0, now - self._at) * self._rate)
+        self._at = now
+        if self._left >= 1:
+            self._left -= 1
+            return 0.0
+        return (1 - self._left) / self._rate
 
 
 @dataclass(frozen=True)
@@ -189,3 +218,39 @@ async def _http_problem(_: Request, error: Exception) -> Response:
     content = {"type": "about:blank", "title": error.detail, "status": error.status_code, "detail": detail}
     headers = {**(error.headers or {}), "connection": "close"}
     return JSONResponse(content, error.status_code, headers, _PROBLEM)
+
+
+async def request_body(
+    chunks: AsyncIterator[bytes], length: str | None, limit: int, seconds: float = MAX_SECONDS
+) -> bytes:
+    """Return the body.
+
+    Args:
+        chunks: its parts as they come.
+        length: the header Content-Length, if there is one.
+        limit: maximum number of bytes.
+        seconds: time for all of it.
+
+    Raises:
+        Refusal: it is too large, or came too slowly.
+    """
+    too_large = Refusal(Reason.TOO_LARGE, f"the body has more than {limit} bytes, the limit of this webhook")
+    if length and length.isdigit() and (len(length) > 15 or int(length) > limit + _DROPPED):
+        raise too_large
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(seconds):
+            async for chunk in chunks:
+                size += len(chunk)
+                if size > limit + _DROPPED:
+                    raise too_large
+                if size <= limit:
+                    parts.append(chunk)
+                else:
+                    parts.clear()
+    except TimeoutError:
+        raise Refusal(Reason.SLOW_BODY, f"the body did not arrive within {seconds:g} s") from None
+    if size > limit:
+        raise too_large
+    return b"".join(parts)

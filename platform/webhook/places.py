@@ -1,9 +1,14 @@
-"""Places of a server that strangers take, by the network that they come from."""
+"""Places of a server that strangers take, by the network that they come from: connections, and unverified requests."""
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Generic, TypeVar
+
+from tidegate.platform.core.webhook.refusal import Reason, Refusal
 
 _Holder = TypeVar("_Holder")
 
@@ -53,3 +58,40 @@ def client_network(address: str) -> str:
     except ValueError:
         return address
     return str(found) if found.version == 4 else str(ipaddress.ip_network((found, 64), strict=False))
+
+
+class Unverified:
+    """The requests whose bodies are being read, by the address of the client.
+
+    Nobody needs a secret for such a request. So if there are too many, the oldest one of the address that has most of
+    them gives up its place: a client that sends slowly from one address takes no place of another.
+
+    Args:
+        limit: how many there may be.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._held = Places[asyncio.Timeout]()
+
+    @asynccontextmanager
+    async def reading(self, address: str) -> AsyncIterator[None]:
+        """Hold a place while a body is read.
+
+        Args:
+            address: of the client.
+
+        Raises:
+            Refusal: the place was given to another request.
+        """
+        if len(self._held) >= self._limit and (oldest := self._held.drop()):
+            oldest.reschedule(asyncio.get_running_loop().time())
+        try:
+            async with asyncio.timeout(None) as place:
+                self._held.take(place, client_network(address))
+                try:
+                    yield
+                finally:
+                    self._held.leave(place)
+        except TimeoutError:
+            raise Refusal(Reason.BUSY, "too many bodies are under way; send it again at once", 1) from None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
 from tidegate.platform.lake.aws.answers import code_of, is_of_one_message
 

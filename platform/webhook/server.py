@@ -17,12 +17,11 @@ from starlette.applications import Starlette
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.errors import ConfigurationError
-from tidegate.platform.core.webhook.rate_limit import RateLimit
 from tidegate.platform.core.webhook.schemes import scheme_of
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.secret_text import exposed
-from tidegate.platform.webhook.application import Application, Sender
+from tidegate.platform.webhook.application import Application, RateLimit, Sender
 from tidegate.platform.webhook.http_protocol import BoundedProtocol
 from tidegate.platform.webhook.queue_writer import QueueWriter
 from tidegate.platform.webhook.secret_values import secret_values

@@ -11,8 +11,7 @@ from tidegate.assets.runs.held_tables import shared_config
 from tidegate.assets.runs.tags import TABLE_TAG, TRIGGER_TAG
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.intake.due_tables import MAX_RUNS, DueTables, find_due_tables
-from tidegate.platform.intake.shared_runs import assign_runs
+from tidegate.platform.intake.due_tables import MAX_RUNS, DueTables, assign_runs, find_due_tables
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.root import is_table_key
 from tidegate.sensors.run_history import FAILURES_TAG, TableRuns, table_runs

@@ -13,8 +13,8 @@ import dagster as dg
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.intake.fair_drain import QueueOrder
 from tidegate.platform.intake.held_events import HeldEvents
-from tidegate.platform.intake.queue_order import QueueOrder
 from tidegate.platform.intake.tick import listen
 from tidegate.resources.lake_resource import LakeResource, with_lake
 from tidegate.sensors.intake.run_requests import bronze_requests

@@ -11,8 +11,8 @@ import dagster as dg
 
 from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.sources.queue_checks import queue_check_result
-from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.routing.unrouted import Unrouted
+from tidegate.platform.core.wording import one_line
 
 #: Events that have a line of their own in a tick's log. The intake log has all of them.
 _MAX_LINES = 10

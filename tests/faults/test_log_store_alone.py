@@ -20,8 +20,8 @@ from tests.support.log_store.delta_log import ENTRIES, DeltaLog, commit_file
 from tests.support.log_store.log_store_process import CONDITIONAL, LogStoreProcess
 from tests.support.servers.client import DEADLINE
 from tests.support.servers.fault_rules import Rule
-from tidegate.platform.cli.doctor import logs as doctor_logs
-from tidegate.platform.cli.doctor.logs import LogDoctor
+from tidegate.platform.cli.commands import doctor_logs as doctor_logs
+from tidegate.platform.cli.commands.doctor_logs import LogDoctor
 from tidegate.platform.lake.aws.commit_table import CommitTable, CommitTableAddress
 from tidegate.platform.lake.aws.s3 import ObjectStore
 

@@ -15,10 +15,10 @@ from tests.support.lakes.harness import PROXIED, FaultLake, FaultServers
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
 from tidegate.platform.core.costs.figures import FIGURES
-from tidegate.platform.core.costs.report import TableReport
+from tidegate.platform.core.costs.table_cost import TableReport
 from tidegate.platform.inventory.costs.measure import table_costs
-from tidegate.platform.lake.costs.recorded_ledger import RecordedLedger
-from tidegate.platform.lake.costs.recorded_months import recorded_months
+from tidegate.platform.inventory.costs.recorded_months import recorded_months
+from tidegate.platform.inventory.costs.recorded_tables import RecordedLedger
 
 #: By how much the requests that are computed may differ from those that S3 got.
 _TOLERANCE = 0.3

@@ -8,7 +8,7 @@ from __future__ import annotations
 from tests.mutants.java import JAVA_MUTANTS
 from tests.mutants.mutant import Mutant
 
-_TROUBLED = "tests/unit/platform/intake/test_queue_order.py::"
+_TROUBLED = "tests/unit/platform/intake/test_fair_drain.py::"
 _HELD, _TICK = "tests/unit/platform/intake/test_held_events.py::", "tests/unit/platform/intake/test_tick.py::"
 _WEBHOOKS = "tests/unit/platform/webhook/test_application.py::"
 _ANSWERS = "tests/unit/platform/lake/aws/test_answers.py::"
@@ -147,7 +147,7 @@ MUTANTS = (
         '_RESOLVED = frozenset({""})',
         (
             "tests/unit/platform/core/inventory/test_manifest.py::test_a_manifest_names_keys_of_its_own_folder_only",
-            "tests/unit/platform/core/keys/test_spark_address.py::test_an_address_leads_to_its_object_or_there_is_none",
+            "tests/unit/platform/core/keys/test_s3_address.py::test_an_address_leads_to_its_object_or_there_is_none",
         ),
     ),
     Mutant(
@@ -156,7 +156,7 @@ MUTANTS = (
         "_PLAIN",
         're.compile(r"[A-Za-z0-9/_.=-]+")',
         're.compile(r"[A-Za-z0-9/_.=% -]+")',
-        ("tests/unit/platform/core/keys/test_spark_address.py::test_a_key_is_plain_if_all_of_its_characters_are",),
+        ("tests/unit/platform/core/keys/test_s3_address.py::test_a_key_is_plain_if_all_of_its_characters_are",),
     ),
     Mutant(
         "a batch may say that its table has rows of the far future",
@@ -409,7 +409,7 @@ MUTANTS = (
         "            return self._by_folder[folder] < self.limit\n",
         "            return len(self.tables) < self.limit\n",
         (
-            "tests/unit/platform/core/routing/test_new_tables.py::"
+            "tests/unit/platform/core/routing/test_discovery.py::"
             "test_what_happens_below_a_folder_changes_nothing_for_another",
         ),
     ),
@@ -731,7 +731,7 @@ MUTANTS = (
         "with_given_values",
         "if other.deletes or not left:",
         "if not left:",
-        ("tests/unit/platform/core/silver/fates/test_given_values.py",),
+        ("tests/unit/platform/core/silver/fates/test_row_fates.py",),
     ),
     Mutant(
         "a late change does not cut the row in which it falls",
@@ -923,7 +923,7 @@ MUTANTS = (
         "private_statistics",
         " if _is_of(form, public) and not _is_of(form, private))",
         " if not _is_of(form, private))",
-        ("tests/unit/platform/silver/test_private_statistics.py",),
+        ("tests/unit/platform/silver/test_table.py",),
     ),
     Mutant(
         "a renamed column of personal values has statistics",
@@ -931,7 +931,7 @@ MUTANTS = (
         "silver_origins",
         "place[:1] if remade else place)), path))",
         "path)), path))",
-        ("tests/unit/platform/silver/test_private_statistics.py",),
+        ("tests/unit/platform/silver/test_table.py",),
     ),
     Mutant(
         "the fields of a struct have statistics by their names, though a cast took them by their place",
@@ -939,7 +939,7 @@ MUTANTS = (
         "silver_origins",
         "place[:1] if remade else place",
         "place",
-        ("tests/unit/platform/silver/test_private_statistics.py",),
+        ("tests/unit/platform/silver/test_table.py",),
     ),
     Mutant(
         "a table is searched by one reading of a subject",
@@ -1003,7 +1003,7 @@ MUTANTS = (
         "listed",
         'encoding="utf-8-sig"',
         'encoding="utf-8"',
-        ("tests/unit/platform/cli/forgetting/test_forget.py",),
+        ("tests/unit/platform/cli/commands/test_forget.py",),
     ),
     Mutant(
         "maps with the same entries in another order are different",
@@ -1301,9 +1301,7 @@ MUTANTS = (
         "read_after",
         "return min((",
         "return max((",
-        (
-            "tests/unit/platform/core/silver/recorded/test_first_reading.py::test_the_earliest_of_all_first_merges_counts",
-        ),
+        ("tests/unit/platform/core/silver/test_recorded_options.py::test_the_earliest_of_all_first_merges_counts",),
     ),
     Mutant(
         "a step of a registered table has files of later batches",
@@ -1615,7 +1613,7 @@ MUTANTS = (
         "path_columns",
         "    new = [name for name in values if folded(name) not in known]",
         "    new = [name for name in values if folded(name) in known]",
-        ("tests/unit/platform/bronze/prepare/test_path_columns.py",),
+        ("tests/unit/platform/bronze/prepare/test_parquet_candidates.py",),
     ),
     Mutant(
         "a field of a change stops all merges by its name",
@@ -1770,7 +1768,7 @@ MUTANTS = (
         "an older version's row is not known to be overwritten",
         2,
         "_facts",
-        "    overwritten = older_reasons.is_overwritten(reason)\n",
+        "    overwritten = is_overwritten(reason)\n",
         "    overwritten = False\n",
         ("tests/unit/platform/core/bronze/test_samples.py",),
     ),
@@ -2060,7 +2058,7 @@ MUTANTS = (
         "uncounted_inventories",
         "    return [subject for subject in sorted(newest) if subject.bucket in several and subject not in counted]",
         "    return [one for one in sorted(newest) if configuration not in ('', one.configuration)]",
-        ("tests/unit/platform/core/inventory/test_counted.py",),
+        ("tests/unit/platform/lake/inventory/test_objects.py",),
     ),
     Mutant(
         "a bucket that has never delivered an inventory is late nowhere",
@@ -2116,7 +2114,7 @@ MUTANTS = (
         "to_utc",
         "(value + shift).astimezone(UTC)",
         "(value + shift).replace(tzinfo=UTC)",
-        ("tests/unit/platform/cli/test_json_values.py",),
+        ("tests/unit/platform/cli/commands/test_sql.py",),
     ),
     Mutant(
         "an undeliverable message of a route is deleted in quarantine before the outbox has it",
@@ -2309,7 +2307,7 @@ MUTANTS = (
         '(datetime.fromisoformat(noted["at"]) - _OVERLAP).timestamp()',
         'datetime.fromisoformat(noted["at"]).timestamp()',
         (
-            "tests/unit/platform/forgetting/test_late_messages.py::"
+            "tests/unit/platform/forgetting/test_remains.py::"
             "test_messages_that_came_since_the_last_search_are_taken_out",
         ),
     ),
@@ -2447,7 +2445,7 @@ MUTANTS = (
         "gone",
         "counts, now, max)",
         "{}, now, max)",
-        ("tests/unit/platform/core/forgetting/test_gone.py::test_what_a_call_that_died_took_out_is_counted",),
+        ("tests/unit/platform/core/forgetting/test_request.py::test_what_a_call_that_died_took_out_is_counted",),
     ),
     Mutant(
         "a column of a feed has no type before its first value",
@@ -2528,10 +2526,7 @@ MUTANTS = (
         "FolderInventory.is_whole",
         "        return self.log_files > 0 and self.files > 0\n",
         "        return self.files > 0\n",
-        (
-            "tests/unit/platform/core/inventory/test_folder_inventory.py::"
-            "test_the_newest_inventory_of_the_whole_folder_is_used",
-        ),
+        ("tests/unit/platform/lake/inventory/test_folder.py::test_the_newest_inventory_of_the_whole_folder_is_used",),
     ),
     Mutant(
         "why says of a row that an expectation dropped that it is no change",
@@ -2629,7 +2624,7 @@ MUTANTS = (
         "{BEGAN_TIME}}{DROPPED}/",
         "{BEGAN_TIME}}/",
         (
-            "tests/unit/platform/core/inventory/test_dropped.py::"
+            "tests/unit/platform/core/inventory/test_delivery.py::"
             "test_it_counts_more_than_an_inventory_of_its_minute_and_less_than_a_later_one",
         ),
     ),
@@ -2651,7 +2646,7 @@ MUTANTS = (
         "reads[-1].version < one.version:",
         "reads[-1].version < 0:",
         (
-            "tests/unit/platform/core/storage/test_as_of.py::test_each_inventory_of_a_day_is_read_once_at_a_version_that_has_it",
+            "tests/unit/platform/core/storage/test_history.py::test_each_inventory_of_a_day_is_read_once_at_a_version_that_has_it",
         ),
     ),
     Mutant(
@@ -2660,7 +2655,7 @@ MUTANTS = (
         "KeptHistory.read",
         "if (part := found[key]) and key == self._key(chain[-1].last if chain else 0):",
         "if part := found[key]:",
-        ("tests/unit/platform/inventory/test_kept_history.py::test_after_a_lost_part_the_rest_is_computed_again",),
+        ("tests/unit/platform/inventory/test_grown.py::test_after_a_lost_part_the_rest_is_computed_again",),
     ),
     Mutant(
         "advice moves objects from ONEZONE_IA to GLACIER_IR, which S3 refuses",
@@ -2668,7 +2663,7 @@ MUTANTS = (
         "TRANSITIONS",
         '    "ONEZONE_IA": frozenset({"GLACIER", "DEEP_ARCHIVE"}),\n',
         '    "ONEZONE_IA": frozenset({"GLACIER_IR", "GLACIER", "DEEP_ARCHIVE"}),\n',
-        ("tests/unit/platform/core/storage/test_transitions.py::test_the_whole_table_is_that_of_the_documentation",),
+        ("tests/unit/platform/core/storage/test_advice.py::test_the_whole_table_is_that_of_the_documentation",),
     ),
     Mutant(
         "the command that removes incomplete uploads deletes the other lifecycle rules of the bucket",
@@ -2858,7 +2853,7 @@ MUTANTS = (
         "    return kept if spec.quarantine is None else {**kept, **dict.fromkeys(QUARANTINE, spec.quarantine)}\n",
         "    return {**kept, **dict.fromkeys(QUARANTINE, spec.quarantine or spec.intake)}\n",
         (
-            "tests/unit/platform/core/maintenance/test_retention.py::"
+            "tests/unit/platform/maintenance/test_old_objects.py::"
             "test_the_quarantine_is_kept_for_ever_unless_lake_yaml_gives_it_days",
         ),
     ),
@@ -2976,7 +2971,7 @@ MUTANTS = (
         "(1.0 / self._tables[np.searchsorted(self._runs, own)]).sum()",
         "own.size",
         (
-            "tests/unit/platform/lake/costs/test_recorded_months.py::"
+            "tests/unit/platform/inventory/costs/test_recorded_months.py::"
             "test_a_run_of_several_tables_is_paid_for_by_all_of_them",
         ),
     ),
@@ -2987,7 +2982,7 @@ MUTANTS = (
         "        if len(keys) == 1:\n            return Part([], pa.table({}), {keys[0]: error})\n",
         "        return Part([], pa.table({}), dict.fromkeys(keys, error))\n",
         (
-            "tests/unit/platform/lake/costs/test_recorded_months.py::"
+            "tests/unit/platform/inventory/costs/test_recorded_months.py::"
             "test_a_ledger_that_cannot_be_read_takes_no_other_with_it",
         ),
     ),
@@ -3069,7 +3064,7 @@ MUTANTS = (
         "_changes_meaning",
         "            return before != now",
         "            return False",
-        ("tests/unit/platform/core/silver/recorded/test_refusals.py::test_a_key_keeps_its_meaning",),
+        ("tests/unit/platform/core/silver/test_refusals.py::test_a_key_keeps_its_meaning",),
     ),
     Mutant(
         "rows are merged by another order than that of silver's rows",
@@ -3077,7 +3072,7 @@ MUTANTS = (
         "_changes_meaning",
         'case "order" | "row":',
         'case "row":',
-        ("tests/unit/platform/core/silver/recorded/test_refusals.py::test_another_order_or_row_takes_a_rebuild",),
+        ("tests/unit/platform/core/silver/test_refusals.py::test_another_order_or_row_takes_a_rebuild",),
     ),
     Mutant(
         "rows are merged into a table that a rebuild by other options left half recorded",
@@ -3085,7 +3080,7 @@ MUTANTS = (
         "refusal",
         "if REBUILDING in properties and not is_rebuild:",
         "if False:",
-        ("tests/unit/platform/core/silver/recorded/test_refusals.py",),
+        ("tests/unit/platform/core/silver/test_refusals.py",),
     ),
     Mutant(
         "a rebuild records other options before its rows are by them",
@@ -3103,7 +3098,7 @@ MUTANTS = (
         "_VALUES",
         '_VALUES = ("rename", "decode", "derive")',
         '_VALUES = ("rename", "decode")',
-        ("tests/unit/platform/core/silver/recorded/test_refusals.py::test_a_key_keeps_its_meaning",),
+        ("tests/unit/platform/core/silver/test_refusals.py::test_a_key_keeps_its_meaning",),
     ),
     Mutant(
         "a number that comes with its scale is rounded",
@@ -3321,7 +3316,7 @@ MUTANTS = (
         "_NUMBER",
         "(?:[eE]([+-]?)0*+([0-9]*+))?+",
         "(?:[eE]([+-]?)([0-9]*+))?+",
-        ("tests/unit/platform/core/forgetting/test_plain_number.py",),
+        ("tests/unit/platform/core/forgetting/test_mentions.py",),
     ),
     Mutant(
         "a rescued number in another spelling is no identity",
@@ -3530,7 +3525,7 @@ MUTANTS = (
         "copied.copy",
         'if why := too_long(target.key, "its copy, which Spark reads instead of it,"):',
         'if why := too_long("", "its copy, which Spark reads instead of it,"):',
-        ("tests/unit/platform/bronze/prepare/test_parquet_copies.py",),
+        ("tests/unit/platform/bronze/prepare/test_parquet_candidates.py",),
     ),
     Mutant(
         "the files of elsewhere in a log are not refused",
@@ -3586,9 +3581,7 @@ MUTANTS = (
         "OperationsLog.put",
         "put_if_absent(",
         "put(",
-        (
-            "tests/unit/platform/lake/lake_root/test_operations_log.py::test_what_is_kept_for_ever_is_never_put_over_an_object",
-        ),
+        ("tests/unit/platform/lake/lake_root/test_logs.py::test_what_is_kept_for_ever_is_never_put_over_an_object",),
     ),
     Mutant(
         "the Spark server may write to the inbox",
@@ -3650,7 +3643,7 @@ MUTANTS = (
         "first_line",
         "return one_line(lines[0])",
         "return lines[0]",
-        ("tests/unit/platform/core/test_first_line.py::test_the_first_line_of_an_error_has_none_either",),
+        ("tests/unit/platform/core/test_wording.py::test_the_first_line_of_an_error_has_none_either",),
     ),
     Mutant(
         "a word of a producer becomes a link on a page",
@@ -3719,7 +3712,7 @@ MUTANTS = (
         "flow",
         '.replace("${", "$${")',
         "",
-        ("tests/unit/platform/core/config/test_yaml_text.py::test_a_value_is_read_as_it_was",),
+        ("tests/unit/platform/core/config/test_yaml_document.py::test_a_value_is_read_as_it_was",),
     ),
     Mutant(
         "the log of operations has the values of a statement",
@@ -3759,7 +3752,7 @@ MUTANTS = (
         "command",
         'return shlex.join(["tidegate", *words])',
         'return shlex.join(["tidegate", *words]).replace("\'", \'"\')',
-        ("tests/unit/platform/core/test_shell.py::test_an_interactive_shell_passes_each_word_as_it_is",),
+        ("tests/unit/platform/core/test_wording.py::test_an_interactive_shell_passes_each_word_as_it_is",),
     ),
     Mutant(
         "a printed redrive takes the key of an object for a glob",
@@ -3767,7 +3760,7 @@ MUTANTS = (
         "redrive_of",
         "glob.escape(key)",
         "key",
-        ("tests/unit/platform/core/test_shell.py::test_the_key_of_a_redrive_is_that_object_alone",),
+        ("tests/unit/platform/core/test_wording.py::test_the_key_of_a_redrive_is_that_object_alone",),
     ),
     Mutant(
         "lake.yaml expands variables that hold secrets",
@@ -3783,7 +3776,7 @@ MUTANTS = (
         "_CONTROL",
         "\\ufffe\\uffff",
         "",
-        ("tests/unit/platform/core/test_first_line.py::test_every_character_that_controls_or_hides_is_written_out",),
+        ("tests/unit/platform/core/test_wording.py::test_every_character_that_controls_or_hides_is_written_out",),
     ),
     Mutant(
         "the depth of a document is bounded by the stack that is left",
@@ -4121,7 +4114,7 @@ MUTANTS = (
         '    if not (end or whole) or text.startswith("["):\n',
         '    if text.startswith("["):\n',
         (
-            "tests/unit/platform/bronze/prepare/formats/test_json_shape.py::"
+            "tests/unit/platform/bronze/prepare/formats/test_json_files.py::"
             "test_a_file_of_one_line_is_not_read_as_one_row",
         ),
     ),
@@ -4217,7 +4210,7 @@ MUTANTS = (
         "_is_reinserted",
         "    return len(inserts) > 1 or",
         "    return len(inserts) > 9 or",
-        ("tests/unit/platform/silver/expect/test_inserted_keys.py",),
+        ("tests/unit/platform/silver/test_row_queries.py",),
     ),
     Mutant(
         "inserts of AWS DMS are not counted, because statistics answer the rest",
@@ -4233,7 +4226,7 @@ MUTANTS = (
         "_is_reinserted",
         "(reads > 1 and len(positions) == 1)",
         "reads > 1",
-        ("tests/unit/platform/silver/expect/test_inserted_keys.py",),
+        ("tests/unit/platform/silver/test_row_queries.py",),
     ),
     Mutant(
         "text that is read rightly is taken for text of another encoding",
@@ -4363,7 +4356,7 @@ MUTANTS = (
         "_time",
         "return text if text and parse_time(text) else None",
         "return text",
-        ("tests/unit/platform/core/bronze/test_hint_json.py",),
+        ("tests/unit/platform/core/bronze/test_hint.py",),
     ),
     Mutant(
         "a table that loses the server all day never rests",
@@ -4531,7 +4524,7 @@ MUTANTS = (
         "KeptLines._lines",
         "            if held > max_line:\n",
         "            if held > max_line and False:\n",
-        ("tests/unit/platform/forgetting/test_kept_lines.py",),
+        ("tests/unit/platform/forgetting/test_kept_objects.py",),
     ),
     Mutant(
         "a kept line that is in two pieces is searched by its end",
@@ -4539,7 +4532,7 @@ MUTANTS = (
         "KeptLines._lines",
         'yield b"".join([*begun, line])',
         "yield line",
-        ("tests/unit/platform/forgetting/test_kept_lines.py",),
+        ("tests/unit/platform/forgetting/test_kept_objects.py",),
     ),
     Mutant(
         "a kept object is written again without the end of its last line",
@@ -4547,7 +4540,7 @@ MUTANTS = (
         "KeptLines._lines",
         "        if held:\n            yield",
         "        if held and not held:\n            yield",
-        ("tests/unit/platform/forgetting/test_kept_lines.py",),
+        ("tests/unit/platform/forgetting/test_kept_objects.py",),
     ),
     Mutant(
         "a person who ends a run blames the files",
@@ -4643,7 +4636,7 @@ MUTANTS = (
         "Load.run",
         "                keep_named_folders(self.table, self.prepared, ())\n",
         "                pass\n",
-        ("tests/unit/platform/bronze/prepare/test_rows_folders.py",),
+        ("tests/unit/platform/bronze/test_prepared.py",),
     ),
     Mutant(
         "rows of a batch that was not decided are kept for ever",
@@ -4659,7 +4652,7 @@ MUTANTS = (
         "copied.copy",
         "        if time.monotonic() > until:\n",
         "        if time.monotonic() > until and False:\n",
-        ("tests/unit/platform/bronze/prepare/test_parquet_copies.py",),
+        ("tests/unit/platform/bronze/prepare/test_parquet_candidates.py",),
     ),
     Mutant(
         "a suspect CSV file is read for longer than its run lasts",
@@ -4931,7 +4924,7 @@ MUTANTS = (
         "GenerationListings._key",
         "{folder}",
         "{folder.split('..')[0]}",
-        ("tests/unit/platform/lake/lake_root/test_listings.py",),
+        ("tests/unit/platform/lake/lake_root/test_progress.py",),
     ),
     Mutant(
         "a batch without hints ends the first listing of a generation",

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tidegate.platform.bronze.completion.parts import Parts, parts_of
+from tidegate.platform.core.bronze.batch import SignalDecision
 from tidegate.platform.core.bronze.hint import Covered, Hint, Listed, Redriven
 from tidegate.platform.core.bronze.ledger import Cause, LastState, Status
 from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Unavailable
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, Dataset, Plan, PlannedHint, make_plan
-from tidegate.platform.core.bronze.signal_decision import SignalDecision
 from tidegate.platform.core.completion.held_back import gone_rows, hold_back, signal_rows
 from tidegate.platform.core.completion.signal_name import SignalKind, SignalName
 from tidegate.platform.core.completion.verdict import MAX_DATASET_FILES, Outcome, Signal, Verdict

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.core.bronze.batch import SignalDecision
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.bronze.plan import (
     Candidate,
@@ -15,7 +16,6 @@ from tidegate.platform.core.bronze.plan import (
     followers_rows,
     ledger_row,
 )
-from tidegate.platform.core.bronze.signal_decision import SignalDecision
 from tidegate.platform.core.completion.held_back import complete_rows
 from tidegate.platform.core.completion.verdict import refusal
 

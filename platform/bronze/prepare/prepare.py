@@ -6,15 +6,12 @@ from collections.abc import Callable, Mapping
 
 from tidegate.platform.bronze.completion.whole import complete, failures, withdraw
 from tidegate.platform.bronze.prepare.access import require_access
-from tidegate.platform.bronze.prepare.concatenate import prepare_concatenate
-from tidegate.platform.bronze.prepare.convert import prepare_convert
 from tidegate.platform.bronze.prepare.inventories.prepare import prepare_inventories
 from tidegate.platform.bronze.prepare.load.load import prepare_load
+from tidegate.platform.bronze.prepare.outputs import prepare_concatenate, prepare_convert, prepare_repartition
 from tidegate.platform.bronze.prepare.register import prepare_register
-from tidegate.platform.bronze.prepare.repartition import prepare_repartition
-from tidegate.platform.bronze.prepare.rows_folders import keep_named_folders
-from tidegate.platform.bronze.prepared import PreparedBatch
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.bronze.prepared import PreparedBatch, keep_named_folders
+from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.config.drift import output_mode_problem
 from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.keys.file_format import OutputMode

@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tidegate.platform.bronze.prepare.parquet_copies import Ready, copied
-from tidegate.platform.bronze.prepare.parquet_footers import parquet_footers
-from tidegate.platform.bronze.prepare.path_columns import check_both
+from tidegate.platform.bronze.prepare.parquet_candidates import Ready, check_both, copied, parquet_footers
 from tidegate.platform.bronze.prepare.table_columns import (
     path_columns,
     present_schema,
@@ -18,8 +16,7 @@ from tidegate.platform.bronze.prepare.table_columns import (
 )
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
-from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
 from tidegate.platform.core.files.parquet.footer import Footer
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.platform.core.keys.own_paths import copy_key, copy_path, log_path

@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from pyspark.sql import SparkSession
+
 from tidegate.platform.bronze.prepare.load.spark_errors import columns_refused
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
-from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
 from tidegate.platform.core.config.drift import other_objects, other_rescued
 from tidegate.platform.core.config.silver_columns import reserved_in_bronze
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.events.row_message import ROW_COLUMNS
+from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.inventory.columns import WITHOUT_STATISTICS
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.schema.column_ids import COLUMNS, LAST_ID, ColumnIds, Path, paths, recorded_names
 from tidegate.platform.core.schema.column_types import Field, Simple, folded, inner_fields
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN, check_columns
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.spark.former_columns import former_columns
 from tidegate.platform.lake.suppression import require_subject
+
+#: A name in a path of columns.
+_PART = re.compile(r"`((?:[^`]|``)*)`|([^.`]+)")
 
 
 def present_schema(table: Table, work: BatchDraft) -> TableSchema | None:
@@ -197,3 +203,29 @@ def require_columns(table: Table, work: BatchDraft, schema: TableSchema) -> None
 def _unmeasured(spec: TableSpec) -> frozenset[str]:
     """Return the columns without statistics: nobody looks for objects by most columns of inventories."""
     return spec.unmeasured_columns | WITHOUT_STATISTICS if spec.has_inventories else spec.unmeasured_columns
+
+
+def former_columns(session: SparkSession, location: str) -> set[tuple[str, ...]] | None:
+    """Returns the paths of the columns that someone dropped from a table or renamed.
+
+    Returns None if the log does not reach back to the table's first version: there may be more.
+    """
+    history = session.sql(f"DESCRIBE HISTORY {delta_table(location)}")
+    changes = history.where("version = 0 OR operation IN ('DROP COLUMNS', 'RENAME COLUMN')")
+    rows = changes.select("version", "operation", "operationParameters").collect()
+    if all(row["version"] for row in rows):
+        return None
+    found = set()
+    for _, operation, parameters in rows:
+        match operation:
+            case "DROP COLUMNS":
+                found |= {tuple(_parts(name)) for name in json.loads(parameters["columns"])}
+            case "RENAME COLUMN":
+                found.add(tuple(_parts(parameters["oldColumnPath"])))
+    return found
+
+
+def _parts(path: str) -> Iterator[str]:
+    """Yields the names of a path as Delta's history writes it. Names with other characters are in backticks."""
+    for quoted_part, part in _PART.findall(path):
+        yield quoted_part.replace("``", "`") or part

@@ -1,21 +1,29 @@
-"""Compares a listing with the ledger: finds objects without an event, or with a lost event."""
+"""Compares a listing with the ledger: finds objects without an event, or with a lost event.
+
+An empty `_SUCCESS` always has the same etag, so the ledger shows no difference where such a signal was written again.
+Files that wait, and are not newer than the signal, show it. A listing has no checksums: bytes that the ledger knows
+by another etag are found by it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from tidegate.platform.bronze.after_load import note_loaded_files
 from tidegate.platform.bronze.listener import LogListener, RunListener
-from tidegate.platform.bronze.reconcile.rewritten_signals import RewrittenSignals
 from tidegate.platform.bronze.removals import require_bucket
 from tidegate.platform.core.bronze.hint import Hint, Missing
 from tidegate.platform.core.bronze.ledger import PRESENT, LastState, Status
 from tidegate.platform.core.bronze.manifest import chunked
+from tidegate.platform.core.bronze.object_state import S3Found, same_bytes
+from tidegate.platform.core.completion.signal_name import SignalKind, SignalName
+from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.platform.core.routing.route import Routed, route, rows_route
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.lake_root.listings import GenerationListings, ListingProgress
-from tidegate.platform.lake.ledger import Clock
+from tidegate.platform.lake.lake_root.progress import GenerationListings, ListingProgress
+from tidegate.platform.lake.ledger import Clock, Reading
 
 #: Number of listed objects after which hints are written: 100 requests to S3.
 LISTED_AT_ONCE = 100_000
@@ -147,3 +155,74 @@ class _GenerationListener(LogListener):
     def listing_reached(self, key: str) -> None:
         """Write the last listed key."""
         self._listings.write(self._folder, ListingProgress(key, whole=not key))
+
+
+class RewrittenSignals:
+    """The signals and the waiting files of one listing.
+
+    Args:
+        table: the table. Without signals that cover their folders, nothing is found.
+    """
+
+    def __init__(self, table: Table) -> None:
+        name = SignalName.parse(table.spec.completion) if table.spec.completion else None
+        self._name = name if name and name.kind is SignalKind.FOLDER else None
+        self._signals: dict[str, Listed] = {}
+        self._oldest: dict[str, float] = {}
+
+    def add(self, item: Listed, state: LastState | None) -> None:
+        """Add an object of the listing, with its last state in the ledger."""
+        if self._name is None or state is None or state.etag != item.etag:
+            return
+        folder = folder_of(item.key)
+        if self._name.matches(item.key):
+            # A signal in quarantine waits for a redrive.
+            if state.status is not Status.QUARANTINED:
+                self._signals[folder] = item
+        elif state.status is Status.WAITING:
+            self._oldest[folder] = min(item.modified, self._oldest.get(folder, item.modified))
+
+    def covering(self) -> list[str]:
+        """Return the signals that cover a file that waits."""
+        found: dict[str, None] = {}
+        for folder, modified in self._oldest.items():
+            signal = self._nearest(folder)
+            # S3's times have whole seconds.
+            if signal and int(modified) <= int(signal.modified):
+                found[signal.key] = None
+        return list(found)
+
+    def _nearest(self, folder: str) -> Listed | None:
+        while folder not in self._signals and folder:
+            folder = folder_of(folder[:-1])
+        return self._signals.get(folder)
+
+
+def replace_known_etags(table: Table, present: Sequence[Listed], readings: Iterable[Reading]) -> list[Listed]:
+    """Replace the etags of listed objects by the etags that the ledger has for the same bytes.
+
+    S3 is asked only for objects with an unknown etag and the size of a reading that has a checksum.
+    """
+    last: dict[str, list[Reading]] = {}
+    for reading in sorted(readings, key=lambda reading: -reading.n):
+        last.setdefault(reading.key, []).append(reading)
+    unsure = [item.key for item in present if _may_be_known(item, last.get(item.key, []))]
+    if not unsure:
+        return list(present)
+    probes = table.source.head_many(unsure)
+
+    def known(item: Listed) -> Listed:
+        found = probes.get(item.key)
+        if not isinstance(found, S3Found):
+            return item
+        return next(
+            (replace(item, etag=reading.etag) for reading in last[item.key] if same_bytes(found, reading)), item
+        )
+
+    return [known(item) for item in present]
+
+
+def _may_be_known(item: Listed, readings: Sequence[Reading]) -> bool:
+    if any(reading.etag == item.etag for reading in readings):
+        return False
+    return any(reading.size == item.size and reading.checksum for reading in readings)

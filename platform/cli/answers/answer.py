@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 from rich.console import Console
 
-from tidegate.platform.core.first_line import visible_json
+from tidegate.platform.core.wording import visible_json
 
 
 class Answer(BaseModel):

@@ -15,26 +15,26 @@ from rich.text import Text
 
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.check.after_load import check_after_load
-from tidegate.platform.cli.check.buckets import check_bucket
+from tidegate.platform.cli.check.buckets import check_bucket, check_logs
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, checked, findings_answer, show
-from tidegate.platform.cli.check.foreign import check_foreign, folders_above
 from tidegate.platform.cli.check.forget import check_forget
 from tidegate.platform.cli.check.glue import check_glue
 from tidegate.platform.cli.check.inventory import check_inventories, check_inventory
 from tidegate.platform.cli.check.lake import (
     check_born,
     check_discovered,
+    check_foreign,
     check_output,
     check_registered,
     check_registered_by_discovery,
     check_root,
     check_spark,
+    folders_above,
     registered,
 )
 from tidegate.platform.cli.check.metrics import check_metrics
 from tidegate.platform.cli.check.queues import CheckedQueue, check_queue
-from tidegate.platform.cli.check.registered_logs import check_logs
 from tidegate.platform.cli.check.routes import check_routes
 from tidegate.platform.cli.check.runs import check_runs
 from tidegate.platform.cli.check.silver import check_silver

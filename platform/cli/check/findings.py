@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from botocore.exceptions import BotoCoreError, ClientError
+from pydantic import RootModel
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.platform.cli.answers.findings import FindingAnswer, FindingsAnswer
+from tidegate.platform.cli.answers.answer import Answer
 from tidegate.platform.cli.aws_errors import explain_aws, is_denied
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cloud.address import Address
-from tidegate.platform.core.first_line import first_line, one_line
+from tidegate.platform.core.wording import first_line, one_line
 from tidegate.platform.lake.aws.answers import status_of
 from tidegate.platform.lake.aws.s3 import StoreError
 
@@ -189,3 +190,22 @@ def reach_bucket(s3: Any, bucket: str, setting: str) -> None:
         if status_of(error) == 404:
             raise Failed(f"there is no bucket {bucket}: create it, or correct {setting}") from None
         raise
+
+
+class FindingAnswer(Answer):
+    """The result of one check."""
+
+    id: str
+    """The check. It stays the same between versions."""
+    subject: str
+    """What was checked: the name of a queue, a bucket or a table, the lake root, the Spark server, …"""
+    title: str
+    """The check and its subject, in words."""
+    outcome: Literal["ok", "warning", "failed"]
+    """Result of the check."""
+    detail: str
+    """What was found, or what to do. May be empty."""
+
+
+class FindingsAnswer(RootModel[tuple[FindingAnswer, ...]]):
+    """The results of all checks."""

@@ -8,8 +8,8 @@ from functools import partial
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.forgetting.forgotten_by import lost_columns, subject_is_missing
 from tidegate.platform.core.forgetting.request import ForgetRequest
+from tidegate.platform.core.forgetting.subject_columns import lost_columns, subject_is_missing
 from tidegate.platform.forgetting.forget import FOUND
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.secret_text import exposed

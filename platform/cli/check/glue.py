@@ -8,7 +8,7 @@ from typing import Any
 from tidegate.platform.catalog import sync_catalog
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, tried
-from tidegate.platform.core.config.catalog import CatalogSpec
+from tidegate.platform.core.config.lake import CatalogSpec
 from tidegate.platform.lake.lake import Lake
 
 #: A name that no table has: calls about it change nothing.

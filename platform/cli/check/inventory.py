@@ -11,9 +11,8 @@ from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checke
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.enable import differing
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.first_few import first_few
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.wording import first_few, first_line
 from tidegate.platform.lake.aws.bucket_inventories import BucketInventories
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.inventory.deliveries import newest_inventory

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import uuid
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
@@ -20,17 +21,19 @@ from tidegate.platform.cli.check.findings import (
     tried,
 )
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER
+from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
 from tidegate.platform.core.config.after_load import move_target
 from tidegate.platform.core.config.drift import drift
 from tidegate.platform.core.config.lake import LakeConfig, TableSpec
-from tidegate.platform.core.first_few import first_few
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.keys.object_key import conventional_prefix
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.wording import first_few, first_line
 from tidegate.platform.lake.aws.proofs import prove_conditional_put
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake_root.batches import GenerationRetired
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.session import isolated_session, probe
@@ -40,10 +43,11 @@ from tidegate.platform.lake.threads import parallel
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-    from tidegate.platform.lake.lake_root.store import LakeStore
-
 #: Tables that a detail names.
 _NAMED = 5
+
+#: Bytes of a first commit that may be ours: it has an add of each file of a table's first batch.
+_MAX_COMMIT_BYTES = 128 << 20
 
 
 def check_root(s3: S3Client, store: LakeStore) -> Iterator[Finding]:
@@ -238,3 +242,56 @@ def _procedures(remote: SparkRemote, store: LakeStore) -> str:
 def registered(config: LakeConfig) -> list[TableSpec]:
     """Returns the configured tables whose files are registered where they are."""
     return [spec for spec in config.tables if spec.registers]
+
+
+def check_foreign(store: LakeStore, bucket: str, folders: Iterable[str]) -> Finding:
+    """Check that no folder contains a Delta table that is not this lake's.
+
+    Args:
+        store: the store of the lake.
+        bucket: the bucket of the folders.
+        folders: key prefixes that end with `/`.
+    """
+
+    def none_there() -> str:
+        found = [S3Address(bucket, folder).s3 for folder in folders if _is_foreign(store, bucket, folder)]
+        if found:
+            raise Failed(
+                f"{', '.join(found)} contains a Delta table of another owner (its _delta_log is not this lake's). It "
+                "cannot be registered, and loading its files would also load rows that it has removed. Write those "
+                "files elsewhere, or leave the prefix out of this lake"
+            )
+        return ""
+
+    return checked(Check.BUCKET_FOREIGN_TABLE, bucket, none_there)
+
+
+def folders_above(key: str) -> list[str]:
+    """Returns every folder above a key, the outermost first."""
+    parts = key.split("/")[:-1]
+    return ["/".join(parts[: depth + 1]) + "/" for depth in range(len(parts))]
+
+
+def _is_foreign(store: LakeStore, bucket: str, folder: str) -> bool:
+    log = f"{folder}_delta_log/"
+    if store.objects.is_empty(bucket, log):
+        return False
+    found, first = store.objects.head_with_body(bucket, f"{log}{0:020d}.json", _MAX_COMMIT_BYTES)
+    if isinstance(found, S3Gone):
+        # The first commits were cleaned up. A table that we created here is ours: the first commit is refused where a
+        # foreign log exists.
+        birth = store.births.read(TableKey(bucket, folder).encode())
+        return birth is None or not birth.registered
+    if not isinstance(found, S3Found):
+        raise StoreError(f"{S3Address(bucket, log).s3}: {found.detail}")
+    lake = store.identity.chosen()
+    return first is None or lake is None or lake not in _owners(first)
+
+
+def _owners(commit: bytes) -> Iterator[str]:
+    for line in io.BytesIO(commit):
+        try:
+            action = foreign_json(line)
+            yield action["metaData"]["configuration"]["tidegate.lake"]
+        except (ValueError, KeyError, TypeError):
+            continue

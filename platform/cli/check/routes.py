@@ -12,9 +12,9 @@ from botocore.exceptions import ClientError
 
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, permitted, tried
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.queues import QueueSpec
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.lake.aws.answers import code_of
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.forwarding.tagged_queues import TaggedQueues

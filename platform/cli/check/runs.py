@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Finding
-from tidegate.platform.cli.failed_run import DagsterNotAsked, last_failures
+from tidegate.platform.cli.dagster_storage import DagsterNotAsked, last_failures
 
 
 def check_runs(home: Path | None, lake: str, tables: Collection[str], silver: Collection[str]) -> list[Finding]:

@@ -13,13 +13,13 @@ from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checke
 from tidegate.platform.core.catalog.descriptions import unknown_descriptions
 from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.forgetting.absent_columns import absent_columns, absent_subject
+from tidegate.platform.core.forgetting.subject_columns import absent_columns, absent_subject
 from tidegate.platform.core.schema.names import silver_source_columns
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.presets import resolved
-from tidegate.platform.core.silver.recorded.refusals import refusal
+from tidegate.platform.core.silver.refusals import refusal
 from tidegate.platform.core.silver.subject_paths import personal_key, subject_paths
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.silver_suppression import ignored_subject, key_is_personal, no_subject, unnamed_person_error
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.remote import SparkRemote

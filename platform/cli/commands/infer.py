@@ -11,19 +11,17 @@ from typing import Any, Protocol
 from rich.console import Console
 
 from tidegate.platform.bronze.prepare.formats.registry import READABLE
-from tidegate.platform.cli.answers.answer import print_answer
-from tidegate.platform.cli.answers.infer import InferAnswer, InferredTable
+from tidegate.platform.cli.answers.answer import Answer, print_answer
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.fields import Bucket, valid
-from tidegate.platform.core.config.yaml_text import flow
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.config.yaml_document import flow
 from tidegate.platform.core.infer.guess import Entry, Guess, guess_tables, render_lake_yaml
 from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, check_names, format_of_bytes
 from tidegate.platform.core.keys.file_format import FORMATS
-from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.aws.s3 import ObjectStore, StoreError
 
@@ -206,3 +204,37 @@ class _Folder:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - length))
             return file.read()
+
+
+class InferredTable(Answer):
+    """A table that the files of a folder would become."""
+
+    name: str
+    """Its SQL name."""
+    prefix: str
+    """Its prefix, as `s3://bucket/folder/`."""
+    format: str | None
+    """Format of the files. null if no file shows it."""
+    files: int
+    """Number of files."""
+    columns: Mapping[str, str]
+    """SQL types by the names of columns, as far as files were read."""
+    partition_columns: tuple[str, ...]
+    """Columns of the folders `k=v`."""
+    options: Mapping[str, Any]
+    """Options of the format that the files need."""
+    problems: tuple[str, ...]
+    """A sentence for each problem, with what to do."""
+    possible: bool
+    """Whether some setting makes these files a table."""
+
+
+class InferAnswer(Answer):
+    """The tables that files suggest."""
+
+    tables: tuple[InferredTable, ...]
+    """The tables, by their prefixes."""
+    more: bool
+    """Whether there are more files than the first ones, which were listed."""
+    lake_yaml: str
+    """Text of a `lake.yaml` to start from."""

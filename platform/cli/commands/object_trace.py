@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.platform.cli.answers.answer import print_answer
-from tidegate.platform.cli.answers.object_trace import StopAnswer, TraceAnswer
+from tidegate.platform.cli.answers.answer import Answer, print_answer
 from tidegate.platform.cli.check.check import parse_address
+from tidegate.platform.cli.dagster_storage import failed_run
 from tidegate.platform.cli.environment import client
-from tidegate.platform.cli.failed_run import failed_run
-from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.wording import one_line
 from tidegate.platform.operations.object_trace import Trace, trace
 
 
@@ -50,3 +50,29 @@ def _answer(address: str, found: Trace, failed: str | None) -> TraceAnswer:
     return TraceAnswer(
         address=address, stops=stops, verdict=found.verdict, waits_for=found.waits_for, last_failure=failed
     )
+
+
+class StopAnswer(Answer):
+    """A stop on an object's way."""
+
+    at: datetime | None
+    """Time of the stop, if it is known."""
+    what: str
+    """The place, in a word or two."""
+    detail: str
+    """What is recorded there."""
+
+
+class TraceAnswer(Answer):
+    """The way of an object to its table."""
+
+    address: str
+    """The object, as `s3://bucket/key`."""
+    stops: tuple[StopAnswer, ...]
+    """The stops, in their order."""
+    verdict: str
+    """Whether the table has the object's present bytes, and what to do if it does not."""
+    waits_for: str | None
+    """Key of the table whose next run decides the object. null if the object does not wait."""
+    last_failure: str | None
+    """When and why the last run of that table failed. null if it did not, or if no storage of Dagster is known."""

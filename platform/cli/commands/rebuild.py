@@ -16,7 +16,7 @@ from tidegate.platform.cli.answers.plans import BronzeRebuildAnswer, RebuildAnsw
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.after_load import move_target
-from tidegate.platform.core.first_few import first_few
+from tidegate.platform.core.wording import first_few
 from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.operations.rebuild import RebuildPlan, RebuildRefused, plan_rebuild, rebuild_table

@@ -16,8 +16,8 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import RedriveAnswer, RedriveEntry, refuse_to_apply
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.times import parse_time
+from tidegate.platform.core.wording import one_line
 from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
@@ -28,8 +28,9 @@ from tidegate.platform.operations.redrive import (
     quarantined_objects,
     redrive_messages,
     redrive_objects,
+    redrive_route,
+    undeliverable_messages,
 )
-from tidegate.platform.operations.redrive_routes import redrive_route, undeliverable_messages
 from tidegate.platform.query.table_named import table_named
 
 _SHOWN = 20

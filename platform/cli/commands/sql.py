@@ -1,10 +1,14 @@
-"""`tidegate sql` runs a query on the lake's tables and prints the rows as a table or as JSON."""
+"""`tidegate sql` runs a query on the lake's tables and prints the rows as a table or as JSON, without a loss."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import base64
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import MINYEAR, UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +16,40 @@ from botocore.exceptions import ClientError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql.functions import col, to_json
-from pyspark.sql.types import DataType, StructType, TimestampType, VariantType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    DateType,
+    DecimalType,
+    FractionalType,
+    IntegralType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
+    TimeType,
+    VariantType,
+)
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from tidegate.platform.cli.answers.answer import print_answer
-from tidegate.platform.cli.answers.sql import SqlAnswer, SqlColumn
+from tidegate.platform.cli.answers.answer import Answer, print_answer
 from tidegate.platform.cli.aws_errors import explain_aws
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.json_values import NESTED, json_text, json_value, to_utc
-from tidegate.platform.core.first_line import first_line, visible
+from tidegate.platform.core.row_json import row_json
+from tidegate.platform.core.schema.digits import exact
+from tidegate.platform.core.wording import first_line, visible
 from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.spark.collected import collected
 from tidegate.platform.query.frame import statement_frame
+
+#: Types whose values are shown as JSON also to people.
+NESTED = (StructType, ArrayType, MapType)
 
 
 @dataclass(frozen=True)
@@ -142,3 +164,104 @@ def readable() -> Iterator[None]:
         raise CommandError(first_line(error)) from None
     except ClientError as error:
         raise CommandError(f"the lake's bucket cannot be read: {explain_aws(error)}") from None
+
+
+class SqlColumn(Answer):
+    """A column of a query's result."""
+
+    name: str
+    """Its name."""
+    type: str
+    """Its type in Spark SQL."""
+
+
+class SqlAnswer(Answer):
+    """The result of a query."""
+
+    columns: tuple[SqlColumn, ...]
+    """The columns, in their order. Empty if the statement has no result."""
+    rows: tuple[Mapping[str, Any], ...]
+    """The rows, each with its values by the names of the columns. DECIMALs are strings, and BINARY is base64."""
+    more: int
+    """Number of rows that `--limit` left out."""
+
+
+def json_value(value: Any, type: DataType) -> Any:
+    """Returns a value that `json` writes without a loss.
+
+    DECIMALs, and numbers of a VARIANT that a double cannot hold, become strings. TIMESTAMPs are ISO 8601 in UTC, and
+    BINARY is base64. Values of types without a form in JSON are strings.
+
+    Args:
+        value: as PySpark returns it. A VARIANT may also be its JSON, and a time may be Spark's text.
+        type: its type.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    for kind, converted in _CONVERTED.items():
+        if isinstance(type, kind):
+            return converted(value, type)
+    return str(value)
+
+
+def json_text(value: Any, type: DataType) -> str:
+    """Returns a value as JSON in one line."""
+    return json.dumps(json_value(value, type), ensure_ascii=False)
+
+
+def _struct(value: Any, type: Any) -> dict[str, Any]:
+    return {field.name: json_value(part, field.dataType) for part, field in zip(value, type.fields, strict=True)}
+
+
+def _map(value: Mapping[Any, Any], type: Any) -> dict[str, Any]:
+    named = ((json_value(key, type.keyType), part) for key, part in value.items())
+    return {
+        key if isinstance(key, str) else json.dumps(key, ensure_ascii=False): json_value(part, type.valueType)
+        for key, part in named
+    }
+
+
+def _double(value: float, _: DataType) -> float | str:
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _variant(value: Any, _: DataType) -> Any:
+    return row_json(str(value), parse_float=_number)
+
+
+def _number(text: str) -> float | str:
+    number = float(text)
+    return number if math.isfinite(number) and exact(repr(number)) == exact(text) else text
+
+
+def to_utc(value: datetime | str) -> datetime | str:
+    """Returns a TIMESTAMP in UTC, without the zone. Text of Spark is in UTC already."""
+    if isinstance(value, str):
+        return value
+    # Python looks for the offset of the day before, too, and has none before year 1.
+    shift = timedelta(days=2 if value.year == MINYEAR else 0)
+    return (value + shift).astimezone(UTC).replace(tzinfo=None) - shift
+
+
+def _iso(value: date | str) -> str:
+    return value.replace(" ", "T") if isinstance(value, str) else value.isoformat()
+
+
+#: PySpark returns a TIMESTAMP as a time without a zone, in the time zone of this process.
+_CONVERTED: Mapping[type[DataType], Callable[[Any, Any], Any]] = {
+    StructType: _struct,
+    ArrayType: lambda value, type: [json_value(part, type.elementType) for part in value],
+    MapType: _map,
+    StringType: lambda value, _: value,
+    IntegralType: lambda value, _: value,
+    DecimalType: lambda value, _: format(value, "f"),
+    FractionalType: _double,
+    TimestampType: lambda value, _: f"{_iso(to_utc(value))}Z",
+    TimestampNTZType: lambda value, _: _iso(value),
+    DateType: lambda value, _: _iso(value),
+    TimeType: lambda value, _: value.isoformat(),
+    BinaryType: lambda value, _: base64.b64encode(value).decode("ascii"),
+    VariantType: _variant,
+}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.platform.cli.answers.answer import print_answer
-from tidegate.platform.cli.answers.why import WhyAnswer, WhyRow
+from tidegate.platform.cli.answers.answer import Answer, print_answer
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.silver_columns import (
@@ -22,11 +23,11 @@ from tidegate.platform.core.config.silver_columns import (
     VALID_TO,
     WITH_TOMBSTONES,
 )
-from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.row_json import row_json
-from tidegate.platform.core.shell import command
+from tidegate.platform.core.silver.fates.key_row import Fate
 from tidegate.platform.core.silver.fates.sentences import format_order
 from tidegate.platform.core.silver.key_values import WrongKey
+from tidegate.platform.core.wording import command, one_line
 from tidegate.platform.query.table_named import table_named
 from tidegate.platform.silver.audit.key_history import Event, KeyHistory, key_history
 from tidegate.platform.silver.expect.no_value import name_failing_expression
@@ -144,3 +145,51 @@ def _lines(event: Event) -> list[Text]:
         Text(f"{'':11}order {one_line(order)}: {one_line(event.row.values)}", style="dim"),
         Text(f"{'':11}{one_line(event.found.address)}, {one_line(event.event)}", style="dim"),
     ]
+
+
+class WhyRow(Answer):
+    """A row of bronze with the key, and what became of it."""
+
+    batch: int | None
+    """Number of its batch. null if its file was rewritten, so the batch is not known."""
+    fate: Fate
+    """What became of it."""
+    why: str
+    """The fate as a sentence."""
+    order: Mapping[str, Any]
+    """The parts of its order, `o1`, `o2`, …"""
+    values: Mapping[str, Any]
+    """The values that silver has or would have."""
+    deletes: bool
+    """Whether it deletes the key."""
+    file: str | None
+    """Its file, as `s3://bucket/key`. null if a full dump does not have the key."""
+    event: str
+    """The event that announced the file, and the run that read it."""
+    recorded_at: datetime | None
+    """When its batch was recorded."""
+
+
+class WhyAnswer(Answer):
+    """The rows of bronze with a key, and silver's row of it."""
+
+    table: str
+    """The silver table."""
+    key: str
+    """The key, as `order_id = 42`."""
+    is_right: bool
+    """Whether silver has what bronze gives."""
+    verdict: str
+    """What silver has, and why."""
+    silver: Mapping[str, Any] | None
+    """Silver's row, with its own columns. null if it has none, or the history of each key."""
+    history: tuple[Mapping[str, Any], ...]
+    """Silver's rows of a history, with its own columns, the newest first."""
+    rows: tuple[WhyRow, ...]
+    """The rows of bronze, the newest first."""
+    more: bool
+    """Whether bronze has more rows, which are older."""
+    sql: tuple[str, ...]
+    """Queries that show the rows in bronze and in silver."""
+    notes: tuple[str, ...] = ()
+    """Sentences about newer full dumps that are not complete, and so delete nothing."""

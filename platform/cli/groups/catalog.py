@@ -23,7 +23,7 @@ def sync(
     as_json: PlanAsJson = False,
 ) -> None:
     """Bring the entries in step with the tables, and delete entries of tables that are gone."""
-    from tidegate.platform.cli.catalog.sync import run_sync
+    from tidegate.platform.cli.commands.catalog_sync import run_sync
     from tidegate.platform.cli.environment import client
 
     with client(home, lake).opened() as opened:
@@ -37,7 +37,7 @@ def readers(
     as_json: AsJson = False,
 ) -> None:
     """Print which engines can read each table, and which feature of a table forbids it."""
-    from tidegate.platform.cli.catalog.readers import run_readers
+    from tidegate.platform.cli.commands.catalog_readers import run_readers
     from tidegate.platform.cli.environment import client
 
     with client(home, lake).opened() as opened:

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.options import ApplyChange, LakeFile, PlanAsJson, RunningHome
-from tidegate.platform.cli.table_names import table_names
+from tidegate.platform.cli.options import ApplyChange, LakeFile, PlanAsJson, RunningHome, table_names
 from tidegate.platform.cli.terminal import command_console
 
 changes = typer.Typer()
@@ -116,7 +115,7 @@ def maintain(
     as_json: PlanAsJson = False,
 ) -> None:
     """Merge small files, write checkpoints, and delete what no version of a table needs."""
-    from tidegate.platform.cli.maintenance.maintain import run_maintain
+    from tidegate.platform.cli.commands.maintain import run_maintain
 
     run_maintain(command_console(), table, lake, home, yes=yes, as_json=as_json)
 
@@ -136,6 +135,6 @@ def forget(
     as_json: PlanAsJson = False,
 ) -> None:
     """Forget persons: delete their rows, and keep them out for ever. Without persons, show or work off the requests."""
-    from tidegate.platform.cli.forgetting.forget import run_forget
+    from tidegate.platform.cli.commands.forget import run_forget
 
     run_forget(command_console(), subjects or [], file, kind, lake, home, yes=yes, as_json=as_json)

@@ -52,7 +52,7 @@ def doctor(
     as_json: AsJson = False,
 ) -> None:
     """Check which log store is active and that every table's log is in order. Exit code 1 if not."""
-    from tidegate.platform.cli.doctor.doctor import run_doctor
+    from tidegate.platform.cli.commands.doctor import run_doctor
 
     if not run_doctor(command_console(), lake, home, repair=repair, as_json=as_json):
         raise typer.Exit(1)

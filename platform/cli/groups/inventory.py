@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tidegate.platform.cli.options import AsJson, LakeFile, PlanAsJson, RunningHome, WriteChanges
-from tidegate.platform.cli.table_names import table_names
+from tidegate.platform.cli.options import AsJson, LakeFile, PlanAsJson, RunningHome, WriteChanges, table_names
 from tidegate.platform.cli.terminal import command_console
 
 _Table = Annotated[str, typer.Argument(help="The table of inventories.", autocompletion=table_names)]

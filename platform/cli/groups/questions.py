@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tidegate.platform.cli.options import AsJson, LakeFile, RunningHome
-from tidegate.platform.cli.table_names import silver_names, table_names
+from tidegate.platform.cli.options import AsJson, LakeFile, RunningHome, silver_names, table_names
 from tidegate.platform.cli.terminal import command_console
 
 questions = typer.Typer()
@@ -20,7 +19,7 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show what waits, what is behind and what fails. Exit code 1 if something needs a person."""
-    from tidegate.platform.cli.health.status import run_status
+    from tidegate.platform.cli.commands.status import run_status
 
     if not run_status(command_console(), lake, home, as_json=as_json):
         raise typer.Exit(1)
@@ -36,7 +35,7 @@ def tail(
     as_json: AsJson = False,
 ) -> None:
     """Follow the lake: what waits, what is committed, quarantined and merged, and which runs fail."""
-    from tidegate.platform.cli.health.tail import run_tail
+    from tidegate.platform.cli.commands.tail import run_tail
 
     run_tail(command_console(), lake, home, seconds=seconds, as_json=as_json)
 

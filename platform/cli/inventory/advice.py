@@ -13,8 +13,14 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import AdviceAnswer, AdvisedTransition
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.cost import known_prices, objects_of
-from tidegate.platform.core.storage.advice import IMMEDIATE_CLASSES, OF, advice_for, no_advice_for, without_price
-from tidegate.platform.core.storage.transitions import TARGETS
+from tidegate.platform.core.storage.advice import (
+    IMMEDIATE_CLASSES,
+    OF,
+    TARGETS,
+    advice_for,
+    no_advice_for,
+    without_price,
+)
 from tidegate.platform.inventory.stored import sums_of_all
 from tidegate.platform.lake.inventory.sums import with_ends
 from tidegate.platform.lake.lake import Lake

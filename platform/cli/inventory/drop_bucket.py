@@ -16,10 +16,9 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import DropAnswer, DroppedInventory, refuse_to_apply
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.address import Address
-from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.inventory.delivery import Delivery
-from tidegate.platform.core.inventory.dropped import dropped_delivery
+from tidegate.platform.core.inventory.delivery import Delivery, dropped_delivery
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.s3 import ObjectStore, StoreError
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.query.table_named import table_named

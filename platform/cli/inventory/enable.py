@@ -19,8 +19,8 @@ from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.inventories import WantedInventories, differences
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.bucket_inventories import BucketInventories
 from tidegate.platform.lake.threads import parallel
 

@@ -21,7 +21,6 @@ from tidegate.platform.cli.answers.inventory import ManifestAnswer, UnusableInve
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.cost import objects_of
 from tidegate.platform.cloud.address import Address
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory.columns import NULL_VERSION
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.keys.object_key import folder_of
@@ -38,6 +37,7 @@ from tidegate.platform.core.storage.batch_manifest import (
     manifest_lines,
     unnamed_version,
 )
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.inventory.stored import with_inventories
 from tidegate.platform.lake.aws.s3 import ObjectStore, StoreError
 from tidegate.platform.lake.inventory.deliveries import delivered_manifest

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from tidegate.platform.cloud.address import Address
-from tidegate.platform.cloud.roles.catalog_statement import catalog_statement
-from tidegate.platform.cloud.roles.export_statement import export_statement
-from tidegate.platform.cloud.roles.inventory_statements import read_inventories, upload_statements
-from tidegate.platform.cloud.roles.kept_statement import kept_statements
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LakeArns, owned
+from tidegate.platform.cloud.roles.shared_statements import (
+    export_statement,
+    kept_statements,
+    read_inventories,
+    upload_statements,
+)
 from tidegate.platform.cloud.statement import Statement, Statements, without_empty
 from tidegate.platform.core.config.after_load import move_target, removes_source
 from tidegate.platform.core.config.lake import LakeConfig
@@ -192,4 +194,23 @@ def _lake(arns: LakeArns) -> Statement:
         ),
         arns.lake(),
         "manifests, batches, records; copies of sources, with their tags, whose keys Spark cannot read",
+    )
+
+
+def catalog_statement(config: LakeConfig) -> Statement:
+    """Return the statement. It has no resources if the lake has no `catalog`."""
+    catalog = config.catalog
+    databases = [name for name in (catalog.bronze, catalog.silver) if name] if catalog else []
+    return Statement(
+        "Catalog",
+        (
+            "glue:GetTable",
+            "glue:GetTables",
+            "glue:CreateTable",
+            "glue:UpdateTable",
+            "glue:DeleteTable",
+            "glue:CreateDatabase",
+        ),
+        Address.of(config).glue(*databases) if databases else (),
+        "`catalog`: the entries of the tables, and their databases if they do not exist",
     )

@@ -10,8 +10,7 @@ from tidegate.platform.cloud.commit_table import CommitTable
 from tidegate.platform.cloud.statement import Statement, literal, restrict_to_account
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.keys.path_spellings import spellings
-from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.s3_address import S3Address, spellings
 
 #: Folders below a registered table's prefix that have other objects than its files.
 LOG_FOLDER, COPIES_FOLDER = "_delta_log/", "_tidegate/"

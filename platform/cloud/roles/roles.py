@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.roles.dagster_role import dagster
-from tidegate.platform.cloud.roles.operator_role import operator
-from tidegate.platform.cloud.roles.reader_role import reader
+from tidegate.platform.cloud.roles.person_roles import operator, reader
 from tidegate.platform.cloud.roles.spark_role import spark
-from tidegate.platform.cloud.roles.webhook_role import webhook
-from tidegate.platform.cloud.statement import Statement, Statements
+from tidegate.platform.cloud.statement import Statement, Statements, without_empty
 from tidegate.platform.core.config.lake import LakeConfig
+
+
+def webhook(config: LakeConfig) -> Statements:
+    """Return what `tidegate webhook` needs: nothing if the lake has no webhooks."""
+    address = Address.of(config)
+    specs = [config.row_queue(webhook.queue) for webhook in config.webhooks]
+    named = ("sqs:GetQueueUrl",) if any(spec.given_name for spec in specs) else ()
+    return without_empty(
+        Statement(
+            "SendRows",
+            ("sqs:SendMessage", *named),
+            tuple(dict.fromkeys(address.queue(spec) for spec in specs)),
+            "a delivery that was verified becomes a message; `/readyz` sends an empty call, which SQS refuses",
+        )
+    )
+
 
 #: The roles by their names on the command line.
 ROLES: dict[str, Callable[[LakeConfig], Statements]] = {

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from tidegate.platform.cloud.roles.export_statement import export_folders, export_statement
-from tidegate.platform.cloud.roles.inventory_statements import read_inventories
-from tidegate.platform.cloud.roles.kept_statement import kept_statements
 from tidegate.platform.cloud.roles.lake_arns import LOG_FOLDER, LakeArns, owned
+from tidegate.platform.cloud.roles.shared_statements import (
+    export_folders,
+    export_statement,
+    kept_statements,
+    read_inventories,
+)
 from tidegate.platform.cloud.statement import Statement, Statements, without_empty
 from tidegate.platform.core.config.lake import LakeConfig
 

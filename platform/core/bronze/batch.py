@@ -8,10 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tidegate.platform.core.bronze.hint import Hint
-from tidegate.platform.core.bronze.hint_json import hint_from_dict, hint_to_dict
+from tidegate.platform.core.bronze.hint import Hint, hint_from_dict, hint_to_dict
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
-from tidegate.platform.core.bronze.signal_decision import SignalDecision
 from tidegate.platform.core.schema.column_types import Struct
 from tidegate.platform.core.schema.table_schema import TableSchema
 
@@ -137,6 +135,19 @@ class Evolve:
         rest = dict(body)
         base, schema = (Struct(TableSchema.from_spark(rest.pop(name), ()).fields) for name in ("base", "schema"))
         return cls(base, schema, **rest)
+
+
+@dataclass(frozen=True)
+class SignalDecision:
+    """What a batch decided of a signal.
+
+    Attributes:
+        key: of the signal.
+        waits_for: key of a part. A hint of it looks at the signal again. None if no part can complete the dataset.
+    """
+
+    key: str
+    waits_for: str | None = None
 
 
 @dataclass(frozen=True)

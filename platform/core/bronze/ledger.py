@@ -1,14 +1,28 @@
-"""The ledger's rows and their columns: decisions on source objects, and a header for each batch."""
+"""The ledger's rows and their columns: decisions on source objects, and a header for each batch.
+
+Older versions wrote facts into reasons, for which ledgers have columns today. Those facts are read here, too.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
-from tidegate.platform.core.bronze import older_reasons
 from tidegate.platform.core.keys.s3_address import S3Address
+
+#: Where a reason names the folder of the bad rows. SQL uses this pattern too.
+FOLDER_IN_REASON = "; see (s3a://.*/[0-9]{20}-[0-9A-HJKMNP-TV-Z]{26})"
+
+# The last match: an earlier one can be a text of a producer's row, which the reason quotes.
+_LAST_FOLDER = re.compile(f"(?P<before>.*){FOLDER_IN_REASON.replace('(', '(?P<folder>', 1)}", re.DOTALL)
+_OVERWRITTEN = "overwritten: "
+
+#: The rows of decisions that count. A duplicate with a reason is a further event, perhaps of an object that is gone.
+COUNTS = "kind = 'row' AND (status <> 'duplicate' OR reason IS NULL)"
+_PLACE = "struct(n, position)"
 
 
 class Status(StrEnum):
@@ -91,7 +105,7 @@ def for_people(reason: str, bad_rows_folder: str | None, max_characters: int | N
         bad_rows_folder: as in `LedgerRow`.
         max_characters: a longer reason is cut off.
     """
-    text = older_reasons.without_folder(reason) if bad_rows_folder else reason
+    text = without_folder(reason) if bad_rows_folder else reason
     if max_characters is not None and len(text) > max_characters:
         text = f"{text[:max_characters]}…"
     return f"{text}; see {S3Address.parse_s3a(bad_rows_folder)}" if bad_rows_folder else text
@@ -219,10 +233,10 @@ def _facts(row: Mapping[str, Any]) -> dict[str, Any]:
     if cause is not None or folder is not None:
         return {"cause": None if cause is None else Cause(cause), "bad_rows_folder": folder}
     # Versions that had no columns for cause and folder put them into the reason.
-    overwritten = older_reasons.is_overwritten(reason)
+    overwritten = is_overwritten(reason)
     return {
         "cause": Cause.OVERWRITTEN if overwritten else None,
-        "bad_rows_folder": older_reasons.bad_rows_folder(reason),
+        "bad_rows_folder": bad_rows_folder(reason),
     }
 
 
@@ -230,3 +244,41 @@ def _facts(row: Mapping[str, Any]) -> dict[str, Any]:
 ROW_COLUMNS = tuple(columns_of(LedgerRow))
 #: The columns of a ledger table, with their SQL types.
 COLUMNS = columns_of(Stamp, LedgerRow, Header, Effort)
+
+
+def is_overwritten(reason: str | None) -> bool:
+    """Return whether the reason is that of an overwritten write-once key."""
+    return (reason or "").startswith(_OVERWRITTEN)
+
+
+def bad_rows_folder(reason: str | None) -> str | None:
+    """Return the `s3a://` URI of the folder that the reason names. None if it names none."""
+    match = _LAST_FOLDER.match(reason or "")
+    return match["folder"] if match else None
+
+
+def without_folder(reason: str) -> str:
+    """Return the reason without the folder, if it names one."""
+    match = _LAST_FOLDER.match(reason)
+    return match["before"] + reason[match.end() :] if match else reason
+
+
+def deciding(value: str, over: str = "") -> str:
+    """Returns SQL of a value of the row of a ledger that decides a key: an aggregate over the key's rows of `COUNTS`.
+
+    It is the last row that is no duplicate. But an object that was removed, and put again with the bytes that are in
+    the table, is a duplicate of their reading: then that reading decides, whose bad rows are in quarantine as before.
+
+    Args:
+        value: SQL over a row.
+        over: makes each aggregate one over a window, such as ` OVER (PARTITION BY key)`.
+    """
+
+    def last(wanted: str, condition: str) -> str:
+        return f"(max_by(if({condition}, {wanted}, NULL), if({condition}, {_PLACE}, NULL)){over})"
+
+    state = last(f"struct(status, {value} AS value)", "status <> 'duplicate'")
+    reading = last(f"struct(etag, {value} AS value)", "status = 'committed'")
+    newest = last("struct(status, etag)", "true")
+    is_back = f"{state}.status = 'removed' AND {newest}.status = 'duplicate' AND {newest}.etag = {reading}.etag"
+    return f"if(coalesce({is_back}, false), {reading}.value, {state}.value)"

@@ -11,8 +11,7 @@ from typing import Any
 
 from ulid import ULID
 
-from tidegate.platform.core.bronze.hint import Hint
-from tidegate.platform.core.bronze.hint_json import hint_from_dict, hint_to_dict
+from tidegate.platform.core.bronze.hint import Hint, hint_from_dict, hint_to_dict
 from tidegate.platform.core.times import parse_time
 
 FORMAT = 1

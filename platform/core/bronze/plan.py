@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tidegate.platform.core.bronze.hint import Covered, Hint, RemovedByAfterLoad
-from tidegate.platform.core.bronze.hint_json import hint_to_dict
+from tidegate.platform.core.bronze.batch import SignalDecision
+from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.bronze.hint import Covered, Hint, RemovedByAfterLoad, hint_to_dict
 from tidegate.platform.core.bronze.ledger import (
     ROW_COLUMNS,
     SETTLED,
     Cause,
+    Header,
     LastState,
     LedgerRow,
     Status,
     bounded,
 )
-from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
-from tidegate.platform.core.bronze.same_bytes import same_bytes
-from tidegate.platform.core.bronze.signal_decision import SignalDecision
+from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable, same_bytes
 
 #: Bytes in S3 that one batch loads. The rest waits for the next batch, so that a run does not take too long.
 BATCH_BYTES = 4 << 30
@@ -333,3 +333,26 @@ def duplicates(items: Sequence[PlannedHint], found: S3Found | None) -> list[Ledg
         for item in items
         if item.hint.event_id
     ]
+
+
+@dataclass(frozen=True)
+class BatchDraft:
+    """The plan of batch n, before its files are prepared.
+
+    Attributes:
+        manifests: ids of the manifests whose hints the batch takes.
+        states: the ledger's last state of each key in the hints.
+        previous: the ledger's last header. None before batch 1.
+    """
+
+    n: int
+    birth: Birth
+    previous: Header | None
+    manifests: tuple[str, ...]
+    plan: Plan
+    states: Mapping[str, LastState]
+
+    @property
+    def after_version(self) -> int:
+        """Delta version of this generation's last commit. -1 while there is no table."""
+        return self.previous.bronze_version if self.previous else self.birth.after_version

@@ -6,9 +6,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from tidegate.platform.core.bronze.ledger import Cause, LastState, LedgerRow, Status
-from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found
+from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, same_bytes
 from tidegate.platform.core.bronze.plan import Dataset, Plan, PlannedHint, duplicates, ledger_row
-from tidegate.platform.core.bronze.same_bytes import same_bytes
 from tidegate.platform.core.completion.verdict import Outcome, Verdict
 
 

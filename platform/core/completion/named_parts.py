@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tidegate.platform.core.bounds import size_within
-from tidegate.platform.core.foreign_json import foreign_json
+from tidegate.platform.core.foreign_json import foreign_json, size_within
 from tidegate.platform.core.keys.object_key import decode_possible_key
 from tidegate.platform.core.keys.s3_address import S3Address
 

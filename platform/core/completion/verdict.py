@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tidegate.platform.core.bronze.ledger import SETTLED, Cause, LastState, Status
-from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
-from tidegate.platform.core.bronze.same_bytes import same_bytes
+from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable, same_bytes
 from tidegate.platform.core.completion.named_parts import NamedPart
 
 #: Files of the largest dataset: as many as the largest batch of any table. A dataset is one commit.

@@ -167,6 +167,11 @@ def _checked_signal(pattern: str) -> str:
     return SignalName.parse(pattern).pattern
 
 
+def as_tuple(value: Any) -> Any:
+    """Return one text as a tuple of it. Another value is returned as it is."""
+    return (value,) if isinstance(value, str) else value
+
+
 def valid(kind: Any, value: Any) -> Any:
     """The value converted to a type; None if it is invalid."""
     try:

@@ -1,19 +1,38 @@
-"""Which buckets' inventories a table of inventories should have, and how S3 should make them."""
+"""A table of inventories: which buckets it covers, how S3 should make the inventories, and which reports it has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, field_validator
 
-from tidegate.platform.core.config.fields import Model
+from tidegate.platform.core.config.fields import Cron, Model, Text
+from tidegate.platform.core.storage.advice import IMMEDIATE_CLASSES, Target
 
 #: A name of a bucket, in which `*` matches any characters. With `!` before it, such buckets are left out.
 BucketPattern = Annotated[str, StringConstraints(pattern=r"^!?[a-z0-9.*-]{1,63}$")]
 _EXCLUSION_MARK = "!"
 ConfigurationId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._-]{1,64}$")]
+
+#: Fields of tables that have no meaning with `mode: inventory`, each with the reason.
+_NOT_OF_INVENTORIES: Mapping[str, str] = {
+    "row_queue": "brings rows, and inventories are files",
+    "format": "is in the manifest of each inventory",
+    "policy": "says what new columns do, and a new field of S3 Inventory always becomes a column",
+    "columns": "gives columns their types, and AWS documents those of an inventory",
+    "partition_columns": "gives folders their types, and the table has the partitions bucket and configuration",
+    "widen": "makes columns wider, and AWS documents the types of an inventory",
+    "csv": "says how CSV files are written, and AWS documents that",
+    "inventory": "is compared with the files of the table, and S3 lists its own deliveries in no inventory",
+    "completion": "names the signals of datasets, and those of inventories are known: manifest.checksum",
+    "after_load": "removes single files, and an inventory has several: let a lifecycle rule of the bucket expire them",
+    "silver": "merges rows by key, and the rows of a bucket are replaced as a whole",
+    "personal": "is about persons, and an inventory lists objects",
+}
+#: Fields that only such a table has.
+_OF_INVENTORIES = ("inventories", "storage_reports")
 
 
 class InventoriesSpec(Model):
@@ -75,3 +94,40 @@ class InventoriesSpec(Model):
 
 def _matches(bucket: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(bucket, pattern) for pattern in patterns)
+
+
+class StorageReportsSpec(Model):
+    """The reports on what the objects of inventories cost, how they grow, what would cost less, and what is wrong."""
+
+    prices: Annotated[tuple[Text, ...], Field(min_length=1)]
+    """CSV files of AWS's price lists of the region: paths, relative to the folder of lake.yaml."""
+    schedule: Cron = "0 6 * * *"
+    """When the reports are made again, as a cron schedule in UTC."""
+    depth: Annotated[int, Field(ge=1, le=10)] = 1
+    """Number of folders of a prefix in the reports."""
+    months: Annotated[int, Field(ge=1, le=36)] = 12
+    """Months for which advice must be worth its cost."""
+    classes: Annotated[tuple[Target, ...], Field(min_length=1)] = IMMEDIATE_CLASSES
+    """Storage classes that advice is for. By default those from which objects can be read at once."""
+    forecast_months: Annotated[int, Field(ge=1, le=24)] = 3
+    """Months that are forecast."""
+    configuration: ConfigurationId | None = None
+    """The configuration that counts where a bucket has several. By default no bucket may have several."""
+
+
+def inventory_problem(mode: str | None, given: Mapping[str, Any]) -> str | None:
+    """Return why a table of inventories cannot have its settings. None if it can, or if it is another table.
+
+    Args:
+        mode: of the table.
+        given: the fields that `lake.yaml` gives the table, with their values.
+    """
+    if mode != "inventory":
+        found = next((name for name in _OF_INVENTORIES if given.get(name)), None)
+        return f"`{found}` needs `mode: inventory`; remove one of them" if found else None
+    if "//" in str(given.get("prefix", "")).partition("://")[2]:
+        return "`prefix` has an empty folder (`//`), and S3 writes inventories into none: remove a `/`"
+    for name, why in _NOT_OF_INVENTORIES.items():
+        if given.get(name) not in (None, "keep"):
+            return f"`{'schema' if name == 'policy' else name}` {why}; remove it from the table with `mode: inventory`"
+    return None

@@ -1,4 +1,4 @@
-"""The configuration of one lake: `lake.yaml` as typed, checked models."""
+"""The configuration of one lake: `lake.yaml` as typed, checked models, with its sections that are about no table."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from pydantic import (
     model_validator,
 )
 
-from tidegate.platform.core.config.catalog import CatalogSpec
-from tidegate.platform.core.config.costs import CostsSpec
-from tidegate.platform.core.config.cross_checks import lake_problems
+from tidegate.platform.core.config.cross_checks import lake_problems, route_problems
 from tidegate.platform.core.config.defaults import TableDefaults, describe_as_defaults
-from tidegate.platform.core.config.fields import Bucket, Model, Name, Root, valid
-from tidegate.platform.core.config.forwarding.event_types import EventTypeRule
-from tidegate.platform.core.config.forwarding.route_checks import route_problems
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
-from tidegate.platform.core.config.maintain import MaintainSpec
+from tidegate.platform.core.config.event_types import EventTypeRule
+from tidegate.platform.core.config.fields import Bucket, Cron, Model, Name, Root, Text, valid
 from tidegate.platform.core.config.personal import ForgetSpec
 from tidegate.platform.core.config.queues import QueueSpec as QueueSpec
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.config.table import TableSpec as TableSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
-from tidegate.platform.core.events.row_object import rows_prefix
-from tidegate.platform.core.keys.nested import outermost
+from tidegate.platform.core.costs.figures import FIGURES
+from tidegate.platform.core.events.row_queue import rows_prefix
+from tidegate.platform.core.keys.object_key import outermost
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 
 _RESERVED_NAMES = frozenset({"bronze", "lake", "maintenance", "routes", "s3", "silver", "sqs", "storage"})
+
+#: A database of Glue. Athena does not accept upper case in it.
+DatabaseName = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,128}$")]
 
 
 def _checked_lake_name(name: str) -> str:
@@ -98,6 +98,73 @@ def _discovery(given: Any) -> Any:
         return DiscoverySpec() if TypeAdapter(bool).validate_python(given) else None
     except ValidationError:
         raise ValueError("must be true, false, or a mapping with per_day or parquet") from None
+
+
+class MaintainSpec(Model):
+    """The retention of a lake's objects, in days."""
+
+    versions: Annotated[int, Field(ge=1, le=3650)] = 7
+    """Days for which earlier versions of loaded and silver tables can be read. A longer retention in the properties of
+    a table counts. A run or a query that takes longer than a day may miss files with the least value, 1."""
+    intake: Annotated[int, Field(ge=2, le=3650)] = 90
+    """Days for which the intake log (`lake.intake`) is kept."""
+    quarantine: Annotated[int, Field(ge=7, le=3650)] | None = None
+    """Days for which quarantined messages and the texts of quarantined rows are kept. For ever, unless it is given: a
+    message may be the only copy of its row."""
+    inventory: Name | None = None
+    """Name of the table with `mode: inventory` that has inventories of the lake's own bucket. Files that no version of
+    a large table needs are then found in the newest of them, instead of in a listing."""
+
+
+class CatalogSpec(Model):
+    """The databases of the AWS Glue Data Catalog that have the tables. `bronze`, `silver` or both."""
+
+    bronze: DatabaseName | None = None
+    """Database of the bronze tables. Without it they are not registered."""
+    silver: DatabaseName | None = None
+    """Database of the silver tables: `<name>` is a view, `<name>_with_tombstones` the Delta table."""
+    tables: Annotated[tuple[Name, ...], Field(min_length=1)] | None = None
+    """Names of the tables that are registered. By default all are, discovered tables too."""
+
+    @model_validator(mode="after")
+    def _has_databases(self) -> Self:
+        if self.bronze is None and self.silver is None:
+            raise ValueError("give bronze, silver, or both: a database of Glue each")
+        if self.bronze == self.silver:
+            raise ValueError(
+                f"bronze and silver are both {self.bronze}, and their tables have the same names: give them two "
+                "databases"
+            )
+        return self
+
+    def has(self, name: str) -> bool:
+        """Whether the table of that SQL name is registered."""
+        return self.tables is None or name in self.tables
+
+
+class CostsSpec(Model):
+    """The asset `lake_costs`, and what the cost of tables is computed with."""
+
+    prices: tuple[Text, ...] = ()
+    """CSV files of AWS's price lists of S3 of the region: paths, relative to the folder of lake.yaml. Without them the
+    prices are those of us-east-1."""
+    figures: dict[Text, Annotated[float, Field(ge=0, allow_inf_nan=False)]] = Field(default_factory=dict)
+    """Units of cost that differ from the published ones, by name, such as `vcpu_hour`."""
+    fresh: Annotated[int, Field(ge=0)] = 300
+    """Seconds by which `window` and silver's `every` may delay a row. No remedy delays it for longer."""
+    months: Annotated[int, Field(ge=1, le=36)] = 3
+    """Months of the report."""
+    schedule: Cron = "30 6 * * *"
+    """When the report is made again, as a cron schedule in UTC."""
+
+    @field_validator("figures")
+    @classmethod
+    def _are_known(cls, figures: dict[str, float]) -> dict[str, float]:
+        if unknown := sorted(set(figures) - set(FIGURES)):
+            raise ValueError(f"{unknown[0]!r} is no unit of cost; give some of {', '.join(FIGURES)}")
+        if not 0 < (share := figures.get("utilization", 1.0)) <= 1:
+            raise ValueError(f"utilization: {share:g} is no share of the cores; give more than 0, and 1 at most")
+        return figures
 
 
 class LakeConfig(TableDefaults):

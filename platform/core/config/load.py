@@ -12,14 +12,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tidegate.platform.core.config.cross_checks import TablePart, lake_problems
+from tidegate.platform.core.config.cross_checks import TablePart, lake_problems, route_problems
+from tidegate.platform.core.config.event_types import EventTypeRule
 from tidegate.platform.core.config.fields import Bucket, Folder, Name, Prefix, valid
-from tidegate.platform.core.config.forwarding.event_types import EventTypeRule
-from tidegate.platform.core.config.forwarding.route_checks import route_problems
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig, LakeSpec
 from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.config.queues import QueueSpec, RowQueueSpec
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.config.yaml_document import (
     Location,

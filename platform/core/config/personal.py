@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from tidegate.platform.core.config.fields import Model, Name, Text
+from tidegate.platform.core.config.fields import Model, Name, Text, as_tuple
 from tidegate.platform.core.config.webhook import SecretSpec
 from tidegate.platform.core.schema.column_reference import is_expression
 from tidegate.platform.core.schema.column_types import folded
@@ -21,13 +21,9 @@ def _checked_path(text: str) -> str:
 ColumnPath = Annotated[Text, AfterValidator(_checked_path)]
 
 
-def _listed(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
-
-
 #: One column, or a list of columns.
 ColumnPaths = Annotated[
-    tuple[ColumnPath, ...], BeforeValidator(_listed, json_schema_input_type=ColumnPath | list[ColumnPath])
+    tuple[ColumnPath, ...], BeforeValidator(as_tuple, json_schema_input_type=ColumnPath | list[ColumnPath])
 ]
 
 

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticKnownError
 
-from tidegate.platform.core.config.fields import Condition, Cron, Expression, Model, Name, Reference, Text, Type
+from tidegate.platform.core.config.fields import (
+    Condition,
+    Cron,
+    Expression,
+    Model,
+    Name,
+    Reference,
+    Text,
+    Type,
+    as_tuple,
+)
 from tidegate.platform.core.config.output import ExportSpec
 from tidegate.platform.core.schema.column_reference import is_expression, root_of
 from tidegate.platform.core.schema.column_types import folded
 from tidegate.platform.core.schema.value_encoding import encoding
-
-
-def _listed(value: Any) -> Any:
-    return (value,) if isinstance(value, str) else value
 
 
 def _checked_encoding(text: str) -> str:
@@ -27,7 +33,7 @@ EncodingName = Annotated[Text, AfterValidator(_checked_encoding)]
 #: One column, or a list of columns: the first of them counts first.
 References = Annotated[
     tuple[Reference, ...],
-    BeforeValidator(_listed, json_schema_input_type=Reference | list[Reference]),
+    BeforeValidator(as_tuple, json_schema_input_type=Reference | list[Reference]),
 ]
 
 _TRACKED = ("track_history_columns", "track_history_except_columns")

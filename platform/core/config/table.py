@@ -21,15 +21,13 @@ from tidegate.platform.core.config.fields import (
     Text,
     Type,
 )
-from tidegate.platform.core.config.inventories import InventoriesSpec
-from tidegate.platform.core.config.inventory_problem import inventory_problem
+from tidegate.platform.core.config.inventories import InventoriesSpec, StorageReportsSpec, inventory_problem
 from tidegate.platform.core.config.output import OutputSpec, output_problem
 from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.queues import RowQueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import reserved_in_bronze
-from tidegate.platform.core.config.storage_reports import StorageReportsSpec
-from tidegate.platform.core.events.row_message import ROW_COLUMNS
+from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.keys.file_format import (
     FORMATS,
     FormatName,

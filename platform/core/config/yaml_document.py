@@ -1,8 +1,9 @@
-"""YAML with line numbers, so that every problem of a configuration can name file, line and field."""
+"""YAML with line numbers, so that every problem of a configuration can name its line and field, and values as YAML."""
 
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 
 Location = tuple[str | int, ...]
 """Path of a value in the document, e.g. `("tables", 0, "silver", "keys")`."""
+
 
 _VARIABLE = re.compile(
     r"(?P<literal>\$\$\{)|\$\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<default>[^}]*))?\}|(?P<broken>\$\{[^}]*\}?)"
@@ -30,6 +32,9 @@ _TEMPLATE = re.compile(
     r"""\{\{\s*env(?:\.(?P<attribute>\w+)|\(\s*(['"])(?P<name>\w+)\2(?:\s*,\s*(['"])(?P<default>[^'"}]*)\4)?\s*\))\s*\}\}"""
 )
 _COLLECTION_TAGS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
+
+#: What YAML does not allow in a text, and what would be read as a line end.
+_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
 def shown(where: Location) -> str:
@@ -353,3 +358,17 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in get_args(annotation) if (found := _model_in(part))), None)
+
+
+def flow(value: Any) -> str:
+    """Returns a text, a number, a list or a mapping as YAML in one line. Nothing in it is expanded when it is read."""
+    if isinstance(value, Mapping):
+        # Variables are expanded in values, not in keys.
+        return "{" + ", ".join(f"{_quoted(key)}: {flow(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(flow, value)) + "]"
+    return _quoted(value.replace("${", "$${")) if isinstance(value, str) else json.dumps(value)
+
+
+def _quoted(text: str) -> str:
+    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))

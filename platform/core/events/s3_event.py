@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from tidegate.platform.core.bounds import (
+from tidegate.platform.core.events.envelopes import is_s3_record, open_body, shown
+from tidegate.platform.core.events.row_queue import RowOrigin
+from tidegate.platform.core.foreign_json import (
     MAX_BUCKET,
     MAX_ETAG,
     MAX_EVENT_NAME,
@@ -22,8 +24,6 @@ from tidegate.platform.core.bounds import (
     bounded_text,
     size_within,
 )
-from tidegate.platform.core.events.envelopes import is_s3_record, open_body, shown
-from tidegate.platform.core.events.row_message import RowOrigin
 from tidegate.platform.core.keys.object_key import decode_event_key, decode_possible_key
 from tidegate.platform.core.times import parse_time
 

@@ -1,15 +1,17 @@
-"""Finds out whether a text that is no proper row names a subject: the text of a bad row, or of a message.
+"""Mentions of a subject in a text that is no proper row, as that of a bad row or of a message: found, or made null.
 
-`Mentions` of platform/jvm does the same. Both are tested with the same texts.
+`Mentions` and `PlainNumber` of platform/jvm do the same. They are tested with the same texts.
 """
 
 from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from json import JSONDecoder
 
-from tidegate.platform.core.forgetting.plain_number import plain_number
+from tidegate.platform.core.json_end import json_end
+from tidegate.platform.core.schema.column_types import folded
 
 #: What ends a word of JSON, and a cell of any CSV. An identity may contain any other character.
 _WORD_ENDS = re.compile(r"[\s\"',:;|{}\[\]()<>=\\]", re.ASCII)
@@ -20,6 +22,16 @@ _DELIMITERS = (*map(chr, range(ord(" "))), *",;|:~^!#$%&*?`\x7f¦§¬")
 _QUOTED = re.compile(r"[^\"\\]*+(?:\\.?[^\"\\]*+)*+", re.DOTALL)
 _ESCAPED = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
+
+#: A number has so many digits at most: a short text such as 1e999999999 has no end.
+MAX_DIGITS = 1_000
+_MAX_EXPONENT_DIGITS = 9
+_NUMBER = re.compile(
+    r"([+-]?)(?=[.,]?[0-9])([0-9]*+)(?:[.,]([0-9]*+))?(?:[eE]([+-]?)0*+([0-9]*+))?+(?<=[0-9.,])", re.ASCII
+)
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_DECODER = JSONDecoder()
 
 
 def mentions(text: str, is_known: Callable[[str], bool]) -> bool:
@@ -106,3 +118,72 @@ def _undo_escapes(quoted: str) -> str:
     text = _ESCAPED.sub(lambda escape: chr(int(escape[1], 16)) if escape[1] else escape[2], quoted)
     # JSON escapes a character outside of Unicode's first plane as two surrogates.
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def plain_number(text: str) -> str | None:
+    """Return the plain spelling of a number of JSON or CSV: 42, as Spark writes it, is that of 42.0 and 4.2e001.
+
+    Returns None for another text, and for a number of too many digits.
+    """
+    found = _NUMBER.fullmatch(text)
+    if not found:
+        return None
+    sign, whole, fraction, minus, exponent = (group or "" for group in found.groups())
+    digits = (whole + fraction).lstrip("0")
+    kept = digits.rstrip("0")
+    if not kept:
+        return "0"
+    if len(exponent) > _MAX_EXPONENT_DIGITS:
+        return None
+    shift = int(f"{minus}{exponent or 0}") - len(fraction) + len(digits) - len(kept)
+    if len(kept) + abs(shift) > MAX_DIGITS:
+        return None
+    if shift >= 0:
+        plain = kept + "0" * shift
+    else:
+        padded = kept.rjust(1 - shift, "0")
+        plain = f"{padded[:shift]}.{padded[shift:]}"
+    return f"-{plain}" if sign == "-" else plain
+
+
+def blanked_members(text: str, paths: Sequence[Sequence[str]]) -> str:
+    """Returns the text with null in place of some members. Their names are compared in any case.
+
+    Args:
+        text: of a JSON object. It may begin with a byte order mark, as for `foreign_json`.
+        paths: the names of each such member, from outside to inside.
+    """
+    wanted = [[folded(name) for name in path] for path in paths]
+    start = _skip(text, 1 if text.startswith("\ufeff") else 0)
+    found = sorted(span for path in wanted for span in _spans(text, path, start))
+    for start, end in reversed(found):
+        text = f"{text[:start]}null{text[end:]}"
+    return text
+
+
+def _spans(text: str, path: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
+    """Yields where the values of a member begin and end, in the object that begins at a place."""
+    for name, begin, end in _members(text, start):
+        if folded(name) != path[0]:
+            continue
+        if len(path) == 1:
+            yield begin, end
+        elif text[begin] == "{":
+            yield from _spans(text, path[1:], begin)
+
+
+def _members(text: str, start: int) -> Iterator[tuple[str, int, int]]:
+    """Yields the name of each member of an object, and where its value begins and ends."""
+    at = _skip(text, start + 1)
+    while text[at] != "}":
+        name, end = _DECODER.raw_decode(text, at)
+        begin = _skip(text, _skip(text, end) + 1)
+        end = json_end(text, begin)
+        yield name, begin, end
+        at = _skip(text, end)
+        at = _skip(text, at + 1) if text[at] == "," else at
+
+
+def _skip(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at

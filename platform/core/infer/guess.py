@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.platform.core.config.fields import is_reserved
-from tidegate.platform.core.config.yaml_text import flow
-from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.config.yaml_document import flow
 from tidegate.platform.core.infer.feeds import ProposedSilver, propose_silver
 from tidegate.platform.core.infer.stated import StatedColumn
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of
@@ -21,6 +20,7 @@ from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.wording import one_line
 
 _SAMPLES = 3
 #: S3's limit of a bucket's name, in characters.

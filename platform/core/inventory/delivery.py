@@ -1,12 +1,21 @@
-"""A delivery of S3 Inventory: which bucket and configuration it is of, when it was begun, and which one counts."""
+"""A delivery of S3 Inventory: which bucket and configuration it is of, when it was begun, and which one counts.
+
+A bucket leaves the table of inventories with an empty delivery, as if S3 had written it. So the rows leave by the way
+of every inventory: in one commit, once, and earlier versions keep them. If S3 delivers a newer inventory of the
+bucket after all, that one counts.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
+
+from tidegate.platform.core.keys.table_key import TableKey
 
 #: The folder of a delivery: when S3 began to look at the bucket.
 BEGAN = r"\d{4}-\d\d-\d\dT\d\d-\d\dZ"
@@ -102,3 +111,29 @@ def superseded_reason(newer: str) -> str:
 def has_entered(reason: str | None) -> bool:
     """Whether a committed delivery with this reason replaced the rows of its subject. It may lack some fields."""
     return reason is None or not reason.startswith(_OLDER)
+
+
+def dropped_delivery(subject: Subject, table: TableKey, destination: str, now: datetime) -> dict[str, bytes]:
+    """Return the objects of the delivery by key, in the order in which they must be written.
+
+    Args:
+        subject: that leaves the table.
+        table: key of the table of inventories.
+        destination: ARN of the bucket of the inventories.
+        now: the time. Only its minute counts, so that the same command in the same minute writes the same objects.
+    """
+    began = now.astimezone(UTC).replace(second=0, microsecond=0)
+    manifest = json.dumps(
+        {
+            "sourceBucket": subject.bucket,
+            "destinationBucket": destination,
+            "version": "2016-11-30",
+            "creationTimestamp": str(int(began.timestamp() * 1000)),
+            "fileFormat": "CSV",
+            "fileSchema": "Bucket, Key",
+            "files": [],
+        }
+    ).encode()
+    folder = f"{table.prefix}{subject.bucket}/{subject.configuration}/{began:{BEGAN_TIME}}{DROPPED}/"
+    checksum = hashlib.md5(manifest, usedforsecurity=False).hexdigest()
+    return {f"{folder}manifest.json": manifest, f"{folder}manifest.checksum": f"{checksum}\n".encode()}

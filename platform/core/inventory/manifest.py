@@ -1,24 +1,23 @@
-"""What an S3 Inventory says of itself: its manifest."""
+"""What an S3 Inventory says of itself: its manifest, and the columns in it, which each format writes in its own way."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from tidegate.platform.core.bounds import size_within
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.foreign_json import foreign_json
+from tidegate.platform.core.foreign_json import foreign_json, size_within
 from tidegate.platform.core.inventory.delivery import BEGAN
-from tidegate.platform.core.inventory.file_schema import Column, InventoryFormat, columns_of
 from tidegate.platform.core.keys.object_key import decode_possible_key
-from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.spark_address import spark_pattern
+from tidegate.platform.core.keys.s3_address import S3Address, spark_pattern
 
 #: What Tidegate reads of an object's line.
 InventoryField = Literal["key", "size", "etag", "islatest", "isdeletemarker"]
+
+InventoryFormat = Literal["csv", "orc", "parquet"]
 
 _FORMATS: dict[str, InventoryFormat] = {"CSV": "csv", "ORC": "orc", "Parquet": "parquet"}
 _DELIVERY = re.compile(BEGAN, re.ASCII)
@@ -26,6 +25,29 @@ _DELIVERY = re.compile(BEGAN, re.ASCII)
 _LAST = 253_402_300_799_000
 #: Characters of a wrong value in an error.
 _SHOWN = 40
+
+#: ORC's types that SQL has under the same name, and whose values have a text.
+_ORC = re.compile(
+    r"boolean|tinyint|smallint|int|bigint|float|double|string|binary|date"
+    r"|decimal\(\d+,\d+\)|(?:var)?char\(\d+\)"
+)
+#: SQL types of Parquet's, by their annotations.
+_PARQUET = (
+    (re.compile(r"int64 TIMESTAMP(_|\()(MILLIS|MICROS).*|int96 "), "timestamp"),
+    (re.compile(r"int32 DATE"), "date"),
+    (re.compile(r"binary (UTF8|STRING|ENUM|JSON)"), "string"),
+    (re.compile(r"binary "), "binary"),
+    (re.compile(r"boolean "), "boolean"),
+    (re.compile(r"int32 (INT_?\(?(8|16|32).*)?"), "int"),
+    (re.compile(r"int64 (INT_?\(?64.*)?"), "bigint"),
+    (re.compile(r"float "), "float"),
+    (re.compile(r"double "), "double"),
+)
+_PARQUET_FIELD = re.compile(
+    r"(?P<repeats>required|optional|repeated)\s+(?P<type>\w+(?:\(\d+\))?)\s+(?P<name>\w+)"
+    r"(?:\s*\((?P<as>[^;{]*)\))?(?:\s*=\s*\d+)?\s*(?P<group>\{)?.*",
+    re.DOTALL,
+)
 
 
 class InventoryError(DataError, RuntimeError):
@@ -59,6 +81,20 @@ class InventoryFile:
     key: str
     size: int
     md5: str
+
+
+class Column(NamedTuple):
+    """A column of an inventory's files.
+
+    Attributes:
+        name: its name there.
+        type: its type, as the manifest has it.
+        sql: the SQL type of its values. Empty: its values have no text.
+    """
+
+    name: str
+    type: str
+    sql: str
 
 
 @dataclass(frozen=True)
@@ -187,3 +223,46 @@ def _require_inside(files: Sequence[InventoryFile], manifest: S3Address) -> None
 def deliveries(folders: Iterable[str]) -> list[str]:
     """Those of some folders that are an inventory's deliveries, the newest first."""
     return sorted((name for name in folders if _DELIVERY.fullmatch(name)), reverse=True)
+
+
+def columns_of(format: InventoryFormat, schema: str) -> list[Column]:
+    """Return the columns of a `fileSchema`. Fields of structs, lists and maps are none."""
+    match format:
+        case "csv":
+            return [Column(name, "string", "string") for name in re.findall(r"[^,\s]+", schema)]
+        case "orc":
+            parts = _parts(schema.strip().removeprefix("struct<").removesuffix(">"), ",", "<(", ">)")
+            return [_orc(*map(str.strip, part.partition(":")[::2])) for part in parts if ":" in part]
+        case "parquet":
+            parts = _parts(schema.partition("{")[2].rpartition("}")[0], ";", "{", "}")
+            found = (_PARQUET_FIELD.fullmatch(part.strip()) for part in parts)
+            return [_parquet(field) for field in found if field]
+
+
+def _orc(name: str, kind: str) -> Column:
+    kind = re.sub(r"(?<=[(),<>:])\s+|(?<!\s)\s++(?=[(),<>:])", "", kind.lower())
+    sql = "timestamp" if kind in ("timestamp", "timestamp with local time zone") else kind
+    return Column(name, kind, sql if sql == "timestamp" or _ORC.fullmatch(sql) else "")
+
+
+def _parquet(field: re.Match[str]) -> Column:
+    annotation = field["as"] or ""
+    kind = f"{field['type']} {annotation}"
+    if field["group"] or field["repeats"] == "repeated":
+        sql = ""
+    else:
+        sql = next((sql for pattern, sql in _PARQUET if pattern.fullmatch(kind)), "")
+    return Column(field["name"], f"{field['type']} ({annotation})" if annotation else field["type"], sql)
+
+
+def _parts(text: str, end: str, opens: str, closes: str) -> Iterator[str]:
+    """Yield the parts of a text between `end`s that no bracket encloses. A closed brace ends a part, too."""
+    depth, part = 0, ""
+    for character in text:
+        depth += (character in opens) - (character in closes)
+        if depth == 0 and character in (end, "}"):
+            yield part
+            part = ""
+        else:
+            part += character
+    yield part

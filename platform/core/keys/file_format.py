@@ -1,4 +1,7 @@
-"""File formats: what is known of each before its files are read. A format is added here first."""
+"""File formats: what is known of each before its files are read. A format is added here first.
+
+Endings of packed text are known here, too: which are unpacked, and which are refused.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from tidegate.platform.core.keys.packed_names import GZIP
-
 #: Names in lake.yaml, and in events of discovery: the keys of `FORMATS`.
 FormatName = Literal["parquet", "csv", "json", "orc", "avro"]
 #: Modes of tables whose rows become objects of an output.
 OutputMode = Literal["repartition", "convert", "concatenate"]
 Mode = Literal["register", "load", "inventory"] | OutputMode
+
+#: The ending of objects that are unpacked. Case matters: Spark reads x.csv.GZ as plain text.
+GZIP = ".gz"
+#: Endings by which Spark's readers of text choose another unpacker. None is promised: some unpackers need libraries
+#: that a server may not have, and some read plain text as no rows.
+REFUSED = (".bz2", ".deflate", ".lz4", ".snappy", ".zst")
 
 
 @dataclass(frozen=True)
@@ -84,3 +91,14 @@ def output_mode(mode: Mode | None) -> OutputMode | None:
 def with_mode(mode: Mode) -> list[FormatName]:
     """Returns the formats whose files can enter bronze in a mode."""
     return [format.name for format in FORMATS.values() if mode in format.modes]
+
+
+def refusal(key: str) -> str | None:
+    """Return why a text file of this name is not read, and what to do. None if its name is no obstacle."""
+    found = next((ending for ending in REFUSED if key.endswith(ending)), None)
+    if found is None:
+        return None
+    return (
+        f"its name ends in {found}, and of packed text only gzip is read; write it with gzip and the ending {GZIP}, or "
+        "as plain text without such an ending"
+    )

@@ -1,9 +1,10 @@
-"""Object keys: decoding, and the meaning of their folders."""
+"""Object keys: decoding, the meaning of their folders, and prefixes of which one may be inside another."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import unquote, unquote_plus
 
 from tidegate.platform.core.schema.column_types import folded
@@ -11,8 +12,10 @@ from tidegate.platform.core.schema.column_types import folded
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 """The value that Hive and Spark write for a null partition column."""
 
+
 HIDDEN_FOLDER, HIDDEN_FILE = "(^|/)[_.][^/=]*/", "(^|/)[_.][^/=]*$"
 """Patterns of the keys in hidden folders, and of hidden files, for Spark's RLIKE. `is_hidden` is the exact rule."""
+
 
 #: Folders of a registered table that commits write: Delta's log, and our copies of its files.
 _COMMIT_FOLDERS = frozenset({"_delta_log", "_tidegate"})
@@ -171,3 +174,26 @@ def _unescape(text: str) -> str:
         return unquote(text, errors="strict")
     except UnicodeDecodeError:
         return text
+
+
+def outermost(prefixes: Iterable[str]) -> list[str]:
+    """Return the prefixes that are inside no other one, in order."""
+    found: list[str] = []
+    for prefix in sorted(prefixes):
+        if not found or not prefix.startswith(found[-1]):
+            found.append(prefix)
+    return found
+
+
+def place_of(text: str, prefixes: Sequence[str]) -> int | None:
+    """Return the place of the prefix that a text begins with, or None.
+
+    It takes as many comparisons as the number of prefixes has binary digits, whatever that number is.
+
+    Args:
+        text: a key or an address.
+        prefixes: in order, and none inside another.
+    """
+    # Only the last one that sorts before the text can be its beginning.
+    place = bisect_right(prefixes, text) - 1
+    return place if place >= 0 and text.startswith(prefixes[place]) else None

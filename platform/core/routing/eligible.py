@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.keys.object_key import is_of_a_commit
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.routing.prefixes import after_load_folder
+from tidegate.platform.core.routing.route import after_load_folder
 
 
 def is_forwarded(bucket: str, key: str, config: LakeConfig) -> bool:

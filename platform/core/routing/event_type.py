@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidegate.platform.core.config.forwarding.event_types import TYPE_NAME, TYPE_RULE, EventTypeRule
+from tidegate.platform.core.config.event_types import TYPE_NAME, TYPE_RULE, EventTypeRule
 from tidegate.platform.core.events.envelopes import shown
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.keys.key_pattern import KeyPattern
+from tidegate.platform.core.wording import first_line
 
 
 @dataclass(frozen=True, slots=True)

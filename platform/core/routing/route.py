@@ -1,20 +1,20 @@
-"""Routing: which table an object belongs to, and why."""
+"""Routing: which table an object belongs to, or which configured folder it is in, and why."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.events.row_object import RowObject
+from tidegate.platform.core.events.row_queue import RowObject
 from tidegate.platform.core.inventory.delivery import Delivery
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of
-from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden
+from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden, place_of
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import MAX_ENCODED_LENGTH, TableKey
 from tidegate.platform.core.routing.discovery import discovered_table
-from tidegate.platform.core.routing.prefixes import after_load_folder, inventory_folder, table_holding
 from tidegate.platform.core.routing.unrouted import Outcome
 
 
@@ -160,3 +160,25 @@ def _no_format(key: str) -> str:
     ending = f"ending {name[name.index('.') :]!r}" if "." in name else f"name {name!r}"
     known = ", ".join(f".{known}" for format in FORMATS.values() for known in format.endings)
     return f"no format is known for the {ending} (known: {known}, some with .gz)"
+
+
+def table_holding(bucket: str, key: str, config: LakeConfig) -> TableSpec | None:
+    """Return the configured table whose prefix an object is below, or None."""
+    prefixes, specs = config.tables_by_prefix.get(bucket, ([], []))
+    place = place_of(key, prefixes)
+    return None if place is None else specs[place]
+
+
+def after_load_folder(bucket: str, key: str, config: LakeConfig) -> str | None:
+    """Return the `s3://` folder to which `after_load` moves files, if an object is below such a folder."""
+    return _enclosing_folder(config.after_load_folders, bucket, key)
+
+
+def inventory_folder(bucket: str, key: str, config: LakeConfig) -> str | None:
+    """Return the `s3://` folder to which S3 delivers an inventory, if an object is below such a folder."""
+    return _enclosing_folder(config.inventory_folders, bucket, key)
+
+
+def _enclosing_folder(folders: Sequence[str], bucket: str, key: str) -> str | None:
+    place = place_of(S3Address(bucket, key).s3, folders)
+    return None if place is None else folders[place]

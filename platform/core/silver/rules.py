@@ -21,12 +21,9 @@ from tidegate.platform.core.silver.awaited import UNTYPED, awaited_encodings, wi
 from tidegate.platform.core.silver.expectations import Expectation, expectations
 from tidegate.platform.core.silver.expression_types import LacksColumn, TypesOf, UnsuitableColumns, entries, types_over
 from tidegate.platform.core.silver.history import History, history, recorded_history
-from tidegate.platform.core.silver.log_positions import comparable_position, is_optional
-from tidegate.platform.core.silver.presets import Inserts, inserts
-from tidegate.platform.core.silver.refused_columns import check_bronze, check_names
+from tidegate.platform.core.silver.presets import Inserts, comparable_position, inserts, is_optional, unavailable
 from tidegate.platform.core.silver.row_value import BRONZE, raw_columns, rows_of, skipped_rows
-from tidegate.platform.core.silver.shaped_columns import WrongShape, shaped
-from tidegate.platform.core.silver.unavailable import unavailable
+from tidegate.platform.core.silver.shaped_columns import WrongShape, check_bronze, check_names, shaped
 
 
 @dataclass(frozen=True)

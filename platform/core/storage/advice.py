@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from tidegate.platform.core.storage.cost import AGES, ENDS, NONCURRENT, OLDER, SIZES, UNKNOWN, StoredSum
 from tidegate.platform.core.storage.prices import (
@@ -27,10 +28,12 @@ from tidegate.platform.core.storage.prices import (
     TIERING,
     StoragePrices,
 )
-from tidegate.platform.core.storage.transitions import TRANSITIONS, Target
 
 #: Dimensions of the sums that advice is made of.
 OF = ("bucket", "prefix", "storage_class", "age", "size", "version", "ends")
+
+#: All classes that a rule can move objects into.
+Target = Literal["STANDARD_IA", "GLACIER_IR", "INTELLIGENT_TIERING", "ONEZONE_IA", "GLACIER", "DEEP_ARCHIVE"]
 #: Classes from which an object can be read at once.
 IMMEDIATE_CLASSES: tuple[Target, ...] = ("STANDARD_IA", "GLACIER_IR", "INTELLIGENT_TIERING")
 _SMALL, _LARGE, _DEEP = SIZES[0][1], "128 KiB and more", "DEEP_ARCHIVE"
@@ -42,6 +45,16 @@ _BEFORE, _AFTER = 60, 275
 _MONTH_OLD, _QUARTER_OLD = AGES[1][1], AGES[2][1]
 #: Objects stay if a day of the older class has at least this part of the bytes of a day of the younger class.
 _MIN_STAYING_SHARE = 0.5
+TARGETS: tuple[Target, ...] = get_args(Target)
+#: The classes that a rule can move objects of a class into.
+TRANSITIONS: Mapping[str, frozenset[str]] = {
+    "STANDARD": frozenset(TARGETS),
+    "STANDARD_IA": frozenset({"INTELLIGENT_TIERING", "ONEZONE_IA", "GLACIER_IR", "GLACIER", "DEEP_ARCHIVE"}),
+    "INTELLIGENT_TIERING": frozenset({"ONEZONE_IA", "GLACIER_IR", "GLACIER", "DEEP_ARCHIVE"}),
+    "ONEZONE_IA": frozenset({"GLACIER", "DEEP_ARCHIVE"}),
+    "GLACIER_IR": frozenset({"GLACIER", "DEEP_ARCHIVE"}),
+    "GLACIER": frozenset({"DEEP_ARCHIVE"}),
+}
 
 
 @dataclass(frozen=True)

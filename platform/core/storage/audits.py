@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from tidegate.platform.core.keys.nested import outermost
-from tidegate.platform.core.keys.object_key import HIDDEN_FILE, HIDDEN_FOLDER
+from tidegate.platform.core.keys.object_key import HIDDEN_FILE, HIDDEN_FOLDER, outermost
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.schema.sql_literal import literal

@@ -1,8 +1,11 @@
-"""What the storage of an inventory costs a month, by bucket, prefix, class, age and size: from sums that Spark made."""
+"""What the storage of an inventory costs a month, from sums that Spark made.
+
+A line of a report is of a bucket, prefix, class, age and size. A report has such lines by several dimensions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.platform.core.storage.prices import StoragePrices
@@ -22,6 +25,11 @@ UNKNOWN = "unknown"
 STAYS, ENDS = "stays", "ends"
 #: The prefix of a group that has all prefixes of its bucket. Others are empty or end in "/".
 COMBINED_PREFIXES = "prefixes put together"
+
+#: Dimensions of the sums that a report is made of.
+OF = ("bucket", "prefix", "storage_class", "age", "size")
+#: What the lines of a report are by.
+BY: Sequence[tuple[str, ...]] = (("bucket",), ("bucket", "prefix"), ("storage_class",), ("age",), ("size",))
 
 
 @dataclass(frozen=True)
@@ -129,3 +137,45 @@ def _line(
     unpriced = sum(one.size for one in sums if rates[one.storage_class] is None)
     objects, size = sum(one.objects for one in sums), sum(one.size for one in sums)
     return CostLine(group, objects, size, cost, unpriced, monitored if monitoring is None else 0)
+
+
+@dataclass(frozen=True)
+class CostReport:
+    """What objects cost a month.
+
+    Attributes:
+        lines: by the dimensions, the most expensive first.
+        effective: date from which the prices are valid.
+        unpriced: bytes of classes without a price. Their cost is not in the report.
+        without_fee: objects whose fee of INTELLIGENT_TIERING is not in the report, because its price is not known.
+    """
+
+    lines: Mapping[tuple[str, ...], Sequence[CostLine]]
+    currency: str
+    effective: str
+    objects: int
+    size: int
+    cost: float
+    unpriced: int
+    without_fee: int
+
+    @classmethod
+    def of(cls, sums: Sequence[StoredSum], prices: StoragePrices) -> CostReport:
+        """Make the report.
+
+        Args:
+            sums: by the dimensions `OF`.
+            prices: of the region.
+        """
+        lines = {by: cost_lines(roll_up(sums, OF, by), prices) for by in BY}
+        by_class = lines["storage_class",]
+        return cls(
+            lines,
+            prices.currency,
+            prices.effective,
+            sum(line.objects for line in by_class),
+            sum(line.size for line in by_class),
+            sum(line.cost for line in by_class),
+            sum(line.unpriced for line in by_class),
+            sum(line.without_fee for line in by_class),
+        )

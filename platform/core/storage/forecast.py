@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise, product
 
-from tidegate.platform.core.number_of import number_of
+from tidegate.platform.core.wording import number_of
 
 #: Days of history without which there is no forecast, and days of a month.
 MIN_HISTORY, MONTH = 14, 30

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidegate.platform.core.events.row_message import RowOrigin, row_of
-from tidegate.platform.core.webhook.received import Received
+from tidegate.platform.core.events.row_queue import RowOrigin, row_of
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
-from tidegate.platform.core.webhook.scheme import Scheme
+from tidegate.platform.core.webhook.scheme import Received, Scheme
 
 _DAY_MILLIS = 86_400_000
 _ID = re.compile(r"[!-~]{1,200}")

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tidegate.platform.core.first_few import first_few
+from tidegate.platform.core.wording import first_few
 
 #: Differences of one comparison that are named. The others are counted.
 _MAX_NAMED = 5

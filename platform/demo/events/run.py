@@ -19,7 +19,6 @@ from tidegate.platform.demo.deployment import DEFAULT_PORTS, Deployment, NextSte
 from tidegate.platform.demo.events import events_lake_file
 from tidegate.platform.demo.events.billing import SECRET, BillingProvider
 from tidegate.platform.demo.events.catalog import event_types
-from tidegate.platform.demo.events.consumer_process import ConsumerProcess
 from tidegate.platform.demo.events.findings import (
     compare_broken,
     compare_datasets,
@@ -33,7 +32,15 @@ from tidegate.platform.demo.events.findings import (
 from tidegate.platform.demo.events.producers import Operation, produce_events, write_operations
 from tidegate.platform.demo.events.report import EventsReport, show_events_report
 from tidegate.platform.demo.events.settle import broken_backlog, measure_pending, wait_until_arrived
-from tidegate.platform.demo.events.subscribers import BROKEN_ROUTE, SEARCH, TAGGED, UNMATCHED, Subscriber, subscribe
+from tidegate.platform.demo.events.subscribers import (
+    BROKEN_ROUTE,
+    SEARCH,
+    TAGGED,
+    UNMATCHED,
+    ConsumerProcess,
+    Subscriber,
+    subscribe,
+)
 from tidegate.platform.demo.events.uploader import EventsUploader
 from tidegate.platform.demo.progress import Stages
 from tidegate.platform.demo.report import run_oracle

@@ -1,18 +1,23 @@
 """The teams that take events of the lake: by a filter of a topic, by a tag of their queue, and one whose queue is gone.
 
-A subscriber receives until the demo ends, and remembers which objects it was notified of, by event type.
+A subscriber receives until the demo ends, and remembers which objects it was notified of, by event type. A team with
+a pipeline of its own runs the consumer of examples/ as a process.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_plus
 
 from tidegate.platform.demo.events.producers import BUCKET
 from tidegate.platform.local.aws import ACCOUNT, REGION
+from tidegate.platform.local.process.process import Process, spawn
 from tidegate.platform.local.provision import Clients
 
 TOPIC = f"arn:aws:sns:{REGION}:{ACCOUNT}:landing-events"
@@ -89,3 +94,46 @@ class Subscriber:
         for record in json.loads(message["Body"]).get("Records", []):
             if record["s3"]["bucket"]["name"] == BUCKET:
                 self.keys.setdefault(event_type, set()).add(unquote_plus(record["s3"]["object"]["key"]))
+
+
+class ConsumerProcess:
+    """Runs `consumer.py` on a queue until it is stopped.
+
+    Args:
+        url: the queue.
+        home: folder of the demo; the log is below it.
+        environ: environment of the process, with the AWS settings.
+    """
+
+    def __init__(self, url: str, home: Path, environ: Mapping[str, str]) -> None:
+        self._url, self._home, self._environ = url, home, environ
+        self.log = home / "logs" / "consumer.log"
+        self._process: Process | None = None
+
+    def start(self) -> None:
+        """Start the process."""
+        program = Path(__file__).with_name("consumer.py")
+        self._process = spawn(
+            "consumer", [sys.executable, str(program), self._url], log=self.log, env=self._environ, cwd=self._home
+        )
+
+    def stop(self) -> None:
+        """End the process after the message that it works on."""
+        if self._process is not None:
+            self._process.stop()
+
+    def processed(self) -> dict[str, set[str]]:
+        """Returns the keys of the objects that it processed, by event type.
+
+        Raises:
+            ValueError: an object was processed twice.
+        """
+        found: dict[str, set[str]] = {}
+        for line in self.log.read_text().splitlines():
+            if line.startswith("{"):
+                done = json.loads(line)
+                keys = found.setdefault(done["type"], set())
+                if done["key"] in keys:
+                    raise ValueError(f"the consumer processed {done['key']} twice")
+                keys.add(done["key"])
+        return found

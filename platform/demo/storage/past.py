@@ -15,8 +15,7 @@ from tidegate.platform.demo.progress import Stages
 from tidegate.platform.demo.storage.commands import run_json_command
 from tidegate.platform.demo.storage.company import CompanyBucket
 from tidegate.platform.demo.storage.configurations import configure
-from tidegate.platform.demo.storage.deliveries import delivery
-from tidegate.platform.demo.storage.landing import TO, create_bucket, notify_of_signals_only, put_orders
+from tidegate.platform.demo.storage.deliveries import TO, create_bucket, delivery, notify_of_signals_only, put_orders
 from tidegate.platform.demo.storage.left_over import Deleted, delete_left_over, leave_files
 from tidegate.platform.demo.storage.planted import ORDERS
 from tidegate.platform.intake.tick import take_in

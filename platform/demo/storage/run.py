@@ -20,7 +20,7 @@ from tidegate.platform.demo.settle import NotSettled
 from tidegate.platform.demo.storage import storage_lake_file
 from tidegate.platform.demo.storage.commands import run_json_command
 from tidegate.platform.demo.storage.company import CompanyBucket, company
-from tidegate.platform.demo.storage.deliveries import file_columns
+from tidegate.platform.demo.storage.deliveries import TO, deliver_last_day, file_columns
 from tidegate.platform.demo.storage.findings import (
     compare_catalog,
     compare_configurations,
@@ -34,13 +34,12 @@ from tidegate.platform.demo.storage.findings import (
     compare_table_cost,
     write_prices,
 )
-from tidegate.platform.demo.storage.landing import TO, deliver_last_day
 from tidegate.platform.demo.storage.past import INVENTORIES, PastDays
 from tidegate.platform.demo.storage.planted import LEGACY
 from tidegate.platform.demo.storage.report import StorageReport, show_storage_report
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.sql_names import SqlNames
-from tidegate.platform.local.extras import require_extra
+from tidegate.platform.local.errors import require_extra
 from tidegate.platform.local.process.ports import LOOPBACK
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.stack_file import empty_home

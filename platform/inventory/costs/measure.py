@@ -1,25 +1,34 @@
-"""Computes what the tables of a lake cost, from their ledgers and logs."""
+"""Computes what the tables of a lake cost, from their ledgers, their logs and the bytes of their files."""
 
 from __future__ import annotations
 
 import calendar
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pyspark.errors import PySparkException
 
-from tidegate.platform.core.config.costs import CostsSpec
+from tidegate.platform.core.config.lake import CostsSpec
 from tidegate.platform.core.costs.figures import FIGURES, Figures
 from tidegate.platform.core.costs.replay import Timing
-from tidegate.platform.core.costs.report import LakeCosts, TableReport, most_expensive_first
-from tidegate.platform.core.costs.table_cost import Recorded, Stored, TableCost, TableFacts
+from tidegate.platform.core.costs.table_cost import (
+    LakeCosts,
+    Recorded,
+    Stored,
+    TableCost,
+    TableFacts,
+    TableReport,
+    most_expensive_first,
+)
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.inventory.costs.inventory_sizes import inventory_sizes
+from tidegate.platform.inventory.costs.recorded_months import recorded_months
 from tidegate.platform.inventory.costs.recorded_tables import TABLE_ERRORS, recorded_tables, unread_because
 from tidegate.platform.inventory.stored import read_prices
-from tidegate.platform.lake.costs.recorded_months import recorded_months
-from tidegate.platform.lake.costs.stored_bytes import stored_bytes
 from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.session import command
 from tidegate.platform.lake.threads import parallel
 
 #: Dagster's daemon starts no tick sooner after the one before.
@@ -157,3 +166,18 @@ def _elapsed(now: datetime) -> float:
     utc = now.astimezone(UTC)
     days = calendar.monthrange(utc.year, utc.month)[1]
     return (utc - datetime(utc.year, utc.month, 1, tzinfo=UTC)).total_seconds() / (days * 86_400)
+
+
+def stored_bytes(delta: Delta, locations: Iterable[str]) -> int:
+    """Return the bytes of the live files of tables. Tables that do not exist have none.
+
+    Args:
+        delta: the handle on Delta tables.
+        locations: `s3a://` URIs.
+    """
+    found = 0
+    for location in locations:
+        if delta.table_state(location).exists:
+            (detail,) = command(delta.session, f"DESCRIBE DETAIL {delta_table(location)}")
+            found += detail["sizeInBytes"] or 0
+    return found

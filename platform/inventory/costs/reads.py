@@ -1,14 +1,25 @@
-"""How many files runs have read of each group of a report on storage."""
+"""How many files runs have read of each bucket and prefix, as ledgers have it, for a report on storage."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tidegate.platform.inventory.costs.recorded_tables import recorded_tables, unread_because
-from tidegate.platform.lake.costs.file_reads import file_reads
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.inventory.costs.recorded_tables import (
+    RecordedLedger,
+    query_in_parts,
+    read_condition,
+    recorded_tables,
+    unread_because,
+)
+from tidegate.platform.lake.inventory.sums import first_folders
 from tidegate.platform.lake.lake import Lake
 
 #: Time before a report on storage whose reads it has.
@@ -62,3 +73,27 @@ def reads_of(lake: Lake, now: datetime, depth: int) -> Reads:
             return Reads(files)
     key, reason = next(iter(unread.items()))
     return Reads(unknown=f"the reads of {READS_PERIOD.days} days are not known, because {key} cannot be read: {reason}")
+
+
+def file_reads(
+    ledgers: Mapping[str, RecordedLedger], since: datetime, depth: int
+) -> tuple[Counter[tuple[str, str]], dict[str, PySparkException]]:
+    """Return the number of files that were read, by bucket and prefix, and the errors of ledgers that cannot be read.
+
+    Args:
+        ledgers: by the key of their table.
+        since: the time from which on batches count.
+        depth: number of folders of a prefix.
+    """
+    found: Counter[tuple[str, str]] = Counter()
+    failed: dict[str, PySparkException] = {}
+
+    def counted(key: str) -> DataFrame:
+        rows = ledgers[key].rows(since).where(read_condition())
+        return rows.groupBy(first_folders(depth).alias("prefix")).agg(F.count(F.lit(1)).alias("reads"))
+
+    for part in query_in_parts(ledgers, counted):
+        failed |= part.failed
+        for row in part.rows.to_pylist():
+            found[TableKey.decode(row["table_key"]).bucket, row["prefix"]] += row["reads"]
+    return found, failed

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate.platform.core.first_line import first_line
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.answers import is_of_one_message
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tidegate.platform.core.events.row_message import RowOrigin, identified
+from tidegate.platform.core.events.row_queue import RowOrigin, identified
 
 #: Attributes of a message that has its identity with it, because it is sent again or is a webhook's: its id, its time,
 #: and the earliest time of an equal message.

@@ -15,9 +15,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.errors import UnavailableError
-from tidegate.platform.core.first_line import first_line
-from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Address, S3Object
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.answers import code_of, is_forbidden, is_transient, region_in, status_of
 from tidegate.platform.lake.aws.found import parse_s3_found
 from tidegate.platform.lake.room import TooLarge

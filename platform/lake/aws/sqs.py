@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.lake.aws.batch_calls import MAX_PER_CALL, failed_entries
-from tidegate.platform.lake.aws.drain import Drain, DrainLimits
-from tidegate.platform.lake.aws.held_messages import HeldMessages
+from tidegate.platform.lake.aws.drain import Drain, DrainLimits, HeldMessages
 from tidegate.platform.lake.aws.message import IDENTITY, Message, carried, received_message, to_sqs_attributes
 
 if TYPE_CHECKING:

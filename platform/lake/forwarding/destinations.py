@@ -6,15 +6,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.aws.sqs import Queue, queue_urls
-from tidegate.platform.lake.forwarding.destination import Destination, QueueDestination, TopicDestination
-from tidegate.platform.lake.forwarding.object_action import ObjectAction
-from tidegate.platform.lake.forwarding.sharded_topics import ShardedTopics
-from tidegate.platform.lake.forwarding.tag_objects import tag_objects
+from tidegate.platform.lake.forwarding.destination import Destination, QueueDestination, ShardedTopics, TopicDestination
+from tidegate.platform.lake.forwarding.object_action import ObjectAction, tag_objects
 from tidegate.platform.lake.forwarding.tagged_queues import TaggedQueues
 from tidegate.platform.lake.forwarding.unwrap_arrays import unwrap_arrays
 

@@ -1,17 +1,22 @@
-"""Writes the elements of JSON arrays as JSON lines, one object for each object."""
+"""Writes the elements of JSON arrays as JSON lines, one object for each object.
+
+The text of each value stays as it is, so that numbers keep all of their digits.
+"""
 
 from __future__ import annotations
 
 import gzip
 import io
+import re
+from collections.abc import Callable, Iterator
 
 from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.events.s3_event import S3Event
 from tidegate.platform.core.files.gzip_members import BrokenGzip, beginning
-from tidegate.platform.core.forwarding.json_lines import json_lines
+from tidegate.platform.core.json_end import TooDeep, json_end
+from tidegate.platform.core.keys.file_format import GZIP
 from tidegate.platform.core.keys.object_key import too_long
-from tidegate.platform.core.keys.packed_names import GZIP
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectRefused, ObjectStore, StoreError
 from tidegate.platform.lake.forwarding.object_action import Action
@@ -23,6 +28,9 @@ from tidegate.platform.lake.time_left import DeadlineExceeded, limited, seconds_
 MAX_BYTES, _SMALL_BYTES = 64 << 20, 1 << 20
 #: Seconds for the elements of one object. Ten are enough for one of `MAX_BYTES` whose elements are rows.
 _SECONDS = 120.0
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_LINE_ENDS = re.compile(r"[\r\n]+")
 
 
 def unwrap_arrays(route: RouteSpec, objects: ObjectStore) -> Action:
@@ -107,3 +115,55 @@ def _unpacked(body: bytes, limit: int) -> bytes:
     if not whole:
         raise ValueError("the gzip file is cut off")
     return content
+
+
+def json_lines(text: str, ask: Callable[[], object] = lambda: None) -> Iterator[str]:
+    """Yield the elements of an array, each on a line. A text of other values, one after the other, gives these values.
+
+    Args:
+        text: the array, or the values.
+        ask: is called for each element, and again and again within a long one. What it raises ends the work.
+
+    Raises:
+        ValueError: the text is not JSON. The message says where.
+    """
+    start = _skip(text, 1 if text.startswith("\ufeff") else 0)
+    if not text.startswith("[", start):
+        while start < len(text):
+            line, start = _value(text, start, ask)
+            yield line
+        return
+    place = _skip(text, start + 1)
+    if text.startswith("]", place):
+        _require_end(text, place + 1)
+        return
+    while True:
+        line, place = _value(text, place, ask)
+        yield line
+        if text.startswith("]", place):
+            _require_end(text, place + 1)
+            return
+        if not text.startswith(",", place):
+            raise ValueError(f"neither ',' nor ']' follows the element of the array that ends at character {place:,}")
+        place = _skip(text, place + 1)
+
+
+def _value(text: str, start: int, ask: Callable[[], object]) -> tuple[str, int]:
+    """Return the value at a place, without line ends, and the place of what follows."""
+    try:
+        end = json_end(text, start, ask)
+    except TooDeep:
+        raise ValueError(f"the value at character {start:,} is nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(f"not JSON: {error}") from None
+    return _LINE_ENDS.sub(" ", text[start:end]), _skip(text, end)
+
+
+def _require_end(text: str, place: int) -> None:
+    if _skip(text, place) != len(text):
+        raise ValueError(f"something follows the array, at character {_skip(text, place):,}")
+
+
+def _skip(text: str, place: int) -> int:
+    found = _SPACE.match(text, place)
+    return found.end() if found else place

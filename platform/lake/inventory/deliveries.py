@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from botocore.exceptions import ClientError
 
 from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone
-from tidegate.platform.core.first_line import first_line
 from tidegate.platform.core.inventory.manifest import (
     Inventory,
     InventoryError,
@@ -19,9 +18,9 @@ from tidegate.platform.core.inventory.manifest import (
     InventoryIncomplete,
     deliveries,
 )
-from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.core.storage.batch_manifest import INVENTORY, BatchManifest, BatchManifestError
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectStore, StoreError
 from tidegate.platform.lake.room import run_bounded
 from tidegate.platform.lake.threads import parallel

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.core.inventory.columns import FIELDS, NULL_VERSION, column_name, column_type
 from tidegate.platform.core.inventory.manifest import Inventory
-from tidegate.platform.core.keys.spark_address import spark_pattern
+from tidegate.platform.core.keys.s3_address import spark_pattern
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.lake.spark.delta import Delta
 

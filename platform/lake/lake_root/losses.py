@@ -10,7 +10,7 @@ from ulid import ULID
 from tidegate.platform.core.bronze.loss_quota import PERIOD, Loss, rests_until
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.new_tables import first_folder
+from tidegate.platform.core.routing.discovery import first_folder
 from tidegate.platform.lake.lake_root.root import LakeRoot
 
 

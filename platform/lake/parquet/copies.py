@@ -13,8 +13,7 @@ from tempfile import TemporaryDirectory
 from tidegate.platform.core.files.parquet import copying
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.footer import Footer, footer_bytes
-from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.parquet.footers import read_footers
 from tidegate.platform.lake.time_left import seconds_left

@@ -10,8 +10,11 @@ import subprocess
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from tidegate.platform.local.errors import LocalStackError
 
@@ -170,3 +173,24 @@ def tail(log: Path, lines: int = 20) -> str:
     except FileNotFoundError:
         return ""
     return "\n".join(text.splitlines()[-lines:])
+
+
+class RunningServer(ABC):
+    """Something with a start and a stop. Its `with` block starts it, and stops it even after an error."""
+
+    @abstractmethod
+    def start(self) -> object:
+        """Start it."""
+
+    @abstractmethod
+    def stop(self) -> None:
+        """Stop it."""
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
-from tidegate.platform.local.spark.class_archive import class_archive_options
+from tidegate.platform.local.spark.jars import class_archive_options
 
 LOG_STORE = "io.tidegate.storage.DynamoDbLogStore"
 
@@ -115,7 +115,7 @@ def spark_conf(
         memory: size of the heap, in Java's notation.
         log_store: class that publishes Delta commits on S3; None takes Delta's own single-driver store.
         own_catalog: whether to configure the `tidegate` catalog with our procedures.
-        class_archive: archive of classes that the JVM need not read and verify again (see `class_archive.py`). The JVM
+        class_archive: archive of classes that the JVM need not read and verify again (see `jars.py`). The JVM
             ignores an archive that does not fit.
     """
     java = _java_options(home)

@@ -16,9 +16,8 @@ from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.process.ports import LOOPBACK, free_port, hold_for_localhost, listening, require_free
 from tidegate.platform.local.process.process import Process, spawn
-from tidegate.platform.local.spark.class_archive import class_archive
 from tidegate.platform.local.spark.conf import LOG_STORE, log4j_properties, properties_text, spark_conf
-from tidegate.platform.local.spark.jars import jars_folder, require_java
+from tidegate.platform.local.spark.jars import class_archive, jars_folder, require_java
 
 _SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 

@@ -17,9 +17,8 @@ from tidegate.platform.core.silver.fates.file_sample import Bounds, FileSample, 
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.silver.audit.chosen_keys import Limits, SampledRows, chosen_keys
-from tidegate.platform.silver.audit.found_keys import FoundKey, found_keys, gives_all
+from tidegate.platform.silver.audit.found_keys import FoundKey, found_keys, gives_all, keeps_lost, lost_files
 from tidegate.platform.silver.audit.key_rows import SKIPPED, TRUNCATES, KeyRows, N
-from tidegate.platform.silver.audit.lost_files import keeps_lost, lost_files
 from tidegate.platform.silver.audit.sampled_keys import MAX_REPLAYED, find_doubted_keys
 from tidegate.platform.silver.newest_rows import order_struct
 from tidegate.platform.silver.pending import PendingMerge, merge_state

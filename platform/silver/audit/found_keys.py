@@ -1,12 +1,13 @@
-"""All that both tables have of some keys, and what became of each row."""
+"""All that both tables have of some keys, what became of each row, and which batches have lost a file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
+from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.silver.fates.dumps import Dumps, with_gone
 from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, Replay, replay
 from tidegate.platform.core.silver.fates.row_fates import RowFates, row_fates
@@ -24,9 +25,12 @@ from tidegate.platform.silver.audit.found_rows import (
     silver_times,
 )
 from tidegate.platform.silver.audit.key_rows import KeyRows
-from tidegate.platform.silver.audit.lost_files import keeps_lost, lost_files
 from tidegate.platform.silver.audit.orders import Orders
+from tidegate.platform.silver.pending import PendingMerge
 from tidegate.platform.silver.truncate import recorded_truncates
+
+#: Files of a batch whose state is looked up. A row of a larger batch is not judged if its table may lose files.
+_MAX_LOOKED_UP = 1_000
 
 
 @dataclass(frozen=True)
@@ -190,4 +194,28 @@ def in_orders(interval: Interval, orders: Orders) -> Interval:
         valid_from=orders.texts[interval.valid_from],
         valid_to=None if until is None else orders.texts[until],
         until=None if until is None else orders.rank(until),
+    )
+
+
+def keeps_lost(work: PendingMerge) -> bool:
+    """Whether silver keeps rows whose file has left bronze, because `on_removed` is `ignore`."""
+    return work.table.birth is not None and work.table.birth.registered and work.spec.on_removed != "full"
+
+
+def lost_files(work: PendingMerge) -> Callable[[int], bool]:
+    """Returns a function that returns whether a batch may have lost a file. It asks about each batch once."""
+    return cache(partial(_lost_files, work))
+
+
+def _lost_files(work: PendingMerge, n: int) -> bool:
+    if not keeps_lost(work):
+        return False
+    table = work.table
+    batch = table.batches.read(n)
+    keys = [row.key for row in batch.rows if row.status is Status.COMMITTED] if batch else []
+    if len(keys) > _MAX_LOOKED_UP:
+        return True
+    later = table.ledger.history(work.recorded, *keys)
+    return any(
+        decision.stamp.n > n and decision.row.status in (Status.REMOVED, Status.QUARANTINED) for decision in later
     )

@@ -1,4 +1,7 @@
-"""The history of a key: every row of bronze that has it, what became of each row, and what silver has."""
+"""The history of a key: every row of bronze that has it, what became of each row, and what silver has.
+
+Full dumps that are not whole delete nothing yet. They are named, too.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from pyspark.sql import functions as F
+
+from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.config.silver_columns import VALID_FROM, WITH_TOMBSTONES
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.number_of import number_of
 from tidegate.platform.core.schema.sql_literal import format_on_one_line
+from tidegate.platform.core.silver.fates.dumps import MAX_NAMES
 from tidegate.platform.core.silver.fates.intervals import Replay
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
 from tidegate.platform.core.silver.fates.row_fates import RowFates, SilverRow
 from tidegate.platform.core.silver.fates.sentences import copied, difference, format_order, named, of_history, of_row
 from tidegate.platform.core.silver.key_values import key_values
 from tidegate.platform.core.times import from_micros
+from tidegate.platform.core.wording import first_few, number_of
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.silver.audit.found_keys import FoundKey, found_keys
 from tidegate.platform.silver.audit.found_rows import BronzeRow, FoundRow, FoundTime
 from tidegate.platform.silver.audit.key_rows import KeyRows, N
-from tidegate.platform.silver.audit.unfinished_dumps import unfinished_dumps
+from tidegate.platform.silver.audit.orders import Orders
 from tidegate.platform.silver.pending import PendingMerge, merge_state
 
 _NOTHING = FoundKey((), False, None, (), RowFates((), None, is_right=True))
@@ -224,3 +231,36 @@ def _sql(rows: KeyRows, values: Sequence[str | None]) -> tuple[str, ...]:
     if rows.rules.history is not None:
         silver += f" ORDER BY {VALID_FROM}, {rows.rules.oldest_first}"
     return format_on_one_line(bronze), format_on_one_line(silver)
+
+
+def unfinished_dumps(lake: Lake, rows: KeyRows, order: str) -> tuple[str, ...]:
+    """Returns a sentence for each dump that is not whole and newer than an order, and one for files that wait.
+
+    Args:
+        lake: reads the tables.
+        rows: queries of a table of full dumps.
+        order: of the newest row of a key, as JSON.
+    """
+    spec = rows.work.table.spec
+    found = rows.incomplete_dumps(lake, rows.work.n)
+    orders = Orders.of(lake.delta.session, rows.order_type, [order, *(dump.order for dump in found)] if found else [])
+    newer = sorted((dump for dump in found if orders.rank(dump.order) < orders.rank(order)), key=lambda dump: -dump.n)
+    sentences = [dump.sentence(spec.name, is_discreet=False) for dump in newer[:MAX_NAMES]]
+    if spec.completion and (waits := _waiting(rows)):
+        sentences.append(waits)
+    return tuple(sentences)
+
+
+def _waiting(rows: KeyRows) -> str | None:
+    """Returns which files and signals wait, and why. None if nothing waits."""
+    table = rows.work.table
+    states = table.ledger.last_states(rows.work.recorded).where(F.col("status") == str(Status.WAITING))
+    every = F.array_sort(F.collect_list(F.struct("key", "reason")))
+    (found,) = states.agg(F.count(F.lit(1)).alias("files"), F.slice(every, 1, MAX_NAMES).alias("first")).collect()
+    if not found["files"]:
+        return None
+    named = [f"{row['key']}: {row['reason']}" for row in found["first"]]
+    return (
+        f"a dump is not complete: {found['files']} files or signals wait, so its rows are not in bronze and it deletes "
+        f"nothing in silver.{table.spec.name} ({'; '.join(first_few(named, MAX_NAMES, found['files']))})"
+    )

@@ -16,9 +16,8 @@ from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.expectations import dropping_expectation_sql
-from tidegate.platform.core.silver.fates.incomplete_dump import IncompleteDump
-from tidegate.platform.core.silver.fates.key_text import is_no_value, text_of, value_of
-from tidegate.platform.core.silver.key_values import WrongKey
+from tidegate.platform.core.silver.fates.dumps import IncompleteDump
+from tidegate.platform.core.silver.key_values import WrongKey, is_no_value, text_of, value_of
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.suppression import SecretProblem, Suppression

@@ -24,9 +24,8 @@ from tidegate.platform.core.silver.fates.key_row import KeyRow
 from tidegate.platform.core.silver.fates.row_fates import SilverRow
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.silver.audit.chosen_keys import Limits, SampledRows
-from tidegate.platform.silver.audit.found_keys import history_rules, in_orders
+from tidegate.platform.silver.audit.found_keys import history_rules, in_orders, keeps_lost
 from tidegate.platform.silver.audit.key_rows import LEFT, SKIPPED, TRUNCATES, KeyRows, N
-from tidegate.platform.silver.audit.lost_files import keeps_lost
 from tidegate.platform.silver.audit.orders import Orders
 from tidegate.platform.silver.truncate import recorded_truncates
 

@@ -28,7 +28,7 @@ from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_literal import delta_table, literal
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.fates.incomplete_dump import MAX_NAMES, IncompleteDump
+from tidegate.platform.core.silver.fates.dumps import MAX_NAMES, IncompleteDump
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.ledger import state_change_condition

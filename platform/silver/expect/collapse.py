@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.events.row_message import ROW_COLUMNS
+from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.files.misread_text import is_misread
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.markdown import Markdown, code, sentence, together
-from tidegate.platform.core.number_of import number_of
 from tidegate.platform.core.schema.column_types import Field, Simple, folded
 from tidegate.platform.core.silver.rules import MergeRules
+from tidegate.platform.core.wording import number_of
 
 COLLAPSE_DESCRIPTION = (
     "No changed row has a NULL in its key, no key has several inserts, `order` is no text by inference (as text, 10 is "

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from pyspark.sql import SparkSession
 
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.number_of import number_of
 from tidegate.platform.core.schema.sql_literal import format_on_one_line
 from tidegate.platform.core.silver.expectations import Expectation, OnViolation
 from tidegate.platform.core.silver.rules import MergeRules
+from tidegate.platform.core.wording import number_of
 from tidegate.platform.silver.changes import Changes
 from tidegate.platform.silver.pending import PendingMerge
 

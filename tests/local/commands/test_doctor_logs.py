@@ -13,9 +13,9 @@ import pytest
 
 from tests.support.log_store.delta_log import ENTRIES, DeltaLog, commit_file
 from tidegate.platform.cli.check.findings import Failed, Finding
-from tidegate.platform.cli.doctor import logs as doctor_logs
-from tidegate.platform.cli.doctor.doctor import check_table, locations
-from tidegate.platform.cli.doctor.logs import LogDoctor
+from tidegate.platform.cli.commands import doctor_logs as doctor_logs
+from tidegate.platform.cli.commands.doctor import check_table, locations
+from tidegate.platform.cli.commands.doctor_logs import LogDoctor
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.lake.aws.commit_table import CommitTable, CommitTableAddress
 from tidegate.platform.lake.aws.s3 import Listed, ObjectStore

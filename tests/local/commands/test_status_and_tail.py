@@ -18,9 +18,9 @@ from tidegate.assets.bronze.report import TableReport
 from tidegate.assets.keys import LakeNames
 from tidegate.platform.bronze.run import BatchResult
 from tidegate.platform.cli.answers.health import NewsAnswer, StatusAnswer
+from tidegate.platform.cli.commands.status import run_status
+from tidegate.platform.cli.commands.tail import run_tail
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.health.status import run_status
-from tidegate.platform.cli.health.tail import run_tail
 from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.hint import Event, Hint

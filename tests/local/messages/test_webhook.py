@@ -20,7 +20,7 @@ import pytest
 from tests.support.servers.client import wait_until
 from tests.support.servers.command_process import CommandProcess
 from tests.support.servers.fault_proxy import Answer, FaultProxy, Request
-from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.local.aws import REGION, LocalAws

@@ -9,8 +9,7 @@ import pytest
 
 from tests.support.servers.fault_proxy import FaultProxy
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
-from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.lake.aws.s3 import (
     ObjectArchived,
     ObjectChanged,

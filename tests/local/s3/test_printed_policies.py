@@ -30,17 +30,16 @@ from tidegate.platform.bronze.run import run_table
 from tidegate.platform.bronze.small_objects import SMALL_BYTES
 from tidegate.platform.catalog import sync_catalog
 from tidegate.platform.cli.check.check import run_check
+from tidegate.platform.cli.commands.doctor import run_doctor
 from tidegate.platform.cli.commands.object_trace import run_trace
 from tidegate.platform.cli.commands.rebuild import run_rebuild
 from tidegate.platform.cli.commands.redrive import Kind, run_redrive
 from tidegate.platform.cli.commands.reset import run_reset
 from tidegate.platform.cli.commands.sql import run_sql
+from tidegate.platform.cli.commands.status import run_status
 from tidegate.platform.cli.commands.why import run_why
-from tidegate.platform.cli.doctor.doctor import run_doctor
-from tidegate.platform.cli.health.status import run_status
 from tidegate.platform.cloud.roles.dagster_role import dagster
-from tidegate.platform.cloud.roles.operator_role import operator
-from tidegate.platform.cloud.roles.reader_role import reader
+from tidegate.platform.cloud.roles.person_roles import operator, reader
 from tidegate.platform.cloud.roles.spark_role import spark
 from tidegate.platform.cloud.statement import Statements
 from tidegate.platform.intake.tick import take_in

@@ -15,7 +15,7 @@ import pyspark
 from tests.spark.conftest import Shell
 from tests.support.log_store.delta_log import DeltaLog
 from tidegate.platform.cli.check.lake import check_born
-from tidegate.platform.cli.doctor.doctor import DYNAMODB_STORE, run_doctor
+from tidegate.platform.cli.commands.doctor import DYNAMODB_STORE, run_doctor
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.spark.jars import jars_folder
 from tidegate.platform.testing import TestLake

@@ -16,9 +16,8 @@ from pyspark.sql import Row
 
 from tests.spark.conftest import Shell
 from tidegate.assets.presentation.copied_sql import bronze_queries, silver_queries
-from tidegate.platform.cli.answers.sql import SqlAnswer, SqlColumn
-from tidegate.platform.cli.check.foreign import check_foreign
-from tidegate.platform.cli.commands.sql import run_sql
+from tidegate.platform.cli.check.lake import check_foreign
+from tidegate.platform.cli.commands.sql import SqlAnswer, SqlColumn, run_sql
 from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.local.names import name_tables

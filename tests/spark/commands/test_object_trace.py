@@ -10,8 +10,7 @@ from tests.spark.conftest import Shell
 from tests.support.lakes.seams import dying_at, seams_watched
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
-from tidegate.platform.cli.answers.object_trace import TraceAnswer
-from tidegate.platform.cli.commands.object_trace import run_trace
+from tidegate.platform.cli.commands.object_trace import TraceAnswer, run_trace
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.operations.object_trace import trace
 from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.lakes.seams import Died
 from tidegate.platform.bronze import after_load as after
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Object
 from tidegate.platform.operations.object_trace import trace
 from tidegate.platform.operations.reset import ResetRefused, reset_table
 from tidegate.platform.testing import TestLake

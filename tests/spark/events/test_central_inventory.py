@@ -17,14 +17,16 @@ from rich.console import Console
 from tests.support.lakes.inventory import FORMATS, Delivery, Line, deliver
 from tests.support.lakes.seams import dying_at, seams_watched
 from tidegate.platform.bronze.prepare.inventories import stage as staging
-from tidegate.platform.bronze.prepare.inventories.late import find_late_inventories
-from tidegate.platform.bronze.prepare.inventories.newest import newest_deliveries
+from tidegate.platform.bronze.prepare.inventories.newest import (
+    find_late_inventories,
+    newest_deliveries,
+    newest_keys_below,
+)
 from tidegate.platform.cli.inventory.drop_bucket import run_drop
 from tidegate.platform.core.inventory.columns import COLUMNS_WITH_STATISTICS
 from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_statistics import STATISTICS
-from tidegate.platform.lake.ledger_folders import newest_keys_below
 from tidegate.platform.testing import TestLake
 
 DAY = 86_400

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.runs.tags import TRIGGER_TAG
-from tidegate.platform.cli.catalog.readers import run_readers
+from tidegate.platform.cli.commands.catalog_readers import run_readers
 from tidegate.platform.cli.commands.cost import CostsQuestion
 from tidegate.platform.cli.commands.cost import run_cost as run_table_cost
 from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost
@@ -27,15 +27,15 @@ from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.demo.storage import storage_lake_file
 from tidegate.platform.demo.storage.company import CompanyBucket, company
-from tidegate.platform.demo.storage.deliveries import deliver
-from tidegate.platform.demo.storage.findings import write_prices
-from tidegate.platform.demo.storage.landing import (
+from tidegate.platform.demo.storage.deliveries import (
     TO,
     create_bucket,
+    deliver,
     deliver_last_day,
     notify_of_signals_only,
     put_orders,
 )
+from tidegate.platform.demo.storage.findings import write_prices
 from tidegate.platform.demo.storage.left_over import delete_left_over
 from tidegate.platform.demo.storage.past import INVENTORIES, begin_orders, ingest_day
 from tidegate.platform.demo.storage.planted import ORDERS

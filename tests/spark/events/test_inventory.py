@@ -17,12 +17,11 @@ import pytest
 
 from tests.support.lakes.inventory import FORMATS, Line, deliver
 from tidegate.platform.bronze.listener import RunListener
-from tidegate.platform.bronze.reconcile.inventory import compare_inventory
+from tidegate.platform.bronze.reconcile.inventory import Difference, compare_inventory, inventory_differences
 from tidegate.platform.bronze.reconcile.listing import list_prefix
 from tidegate.platform.core.bronze.ledger import LastState, Status, columns_of
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.lake.inventory.deliveries import newest_inventory
-from tidegate.platform.lake.inventory.differences import Difference, inventory_differences
 from tidegate.platform.lake.ledger import Clock
 from tidegate.platform.testing import TestLake
 

@@ -11,6 +11,7 @@ import pytest
 from tests.support.servers.fault_proxy import FaultProxy
 from tidegate.platform.bronze import run as bronze_run
 from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.prepare import parquet_candidates
 from tidegate.platform.bronze.prepare.load.load import Load
 from tidegate.platform.bronze.run import run_table
 from tidegate.platform.bronze.small_objects import SMALL_BYTES
@@ -18,7 +19,6 @@ from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Lake, open_lake
-from tidegate.platform.lake.parquet import tail
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -158,7 +158,7 @@ def test_a_registered_file_that_changes_while_it_is_prepared_is_deferred_then_ta
     lake.put("orders/1.parquet", kit.parquet([{"id": 1}]))
     lake.put("orders/2.parquet", kit.parquet([{"id": 2}]))
     # The footer is longer than what the look reads. It is read later, on condition that the file is still the same.
-    monkeypatch.setattr(tail, "_TAIL_BYTES", 8)
+    monkeypatch.setattr(parquet_candidates, "_TAIL_BYTES", 8)
     prepare, times = bronze_run.prepare, []  # type: ignore[attr-defined]
 
     def overwritten_first(*arguments: Any) -> Any:

@@ -12,9 +12,9 @@ import pytest
 from tests.support.lakes.seams import Died
 from tests.support.servers.client import wait_until
 from tidegate.platform.bronze.reconcile.listing import own_objects
-from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.core.webhook.delivery import delivery_of
-from tidegate.platform.core.webhook.received import Received
+from tidegate.platform.core.webhook.scheme import Received
 from tidegate.platform.core.webhook.schemes import scheme_of
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.aws.sqs import Queue

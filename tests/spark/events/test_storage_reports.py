@@ -21,9 +21,8 @@ from rich.console import Console
 from tests.support.lakes.inventory import Line, deliver
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation import shown_lines
-from tidegate.platform.cli.answers.costs import CostOfTable, CostsAnswer
 from tidegate.platform.cli.answers.inventory import AdviceAnswer, AuditAnswer, CostAnswer
-from tidegate.platform.cli.commands.cost import CostsQuestion
+from tidegate.platform.cli.commands.cost import CostOfTable, CostsAnswer, CostsQuestion
 from tidegate.platform.cli.commands.cost import run_cost as tidegate_cost
 from tidegate.platform.cli.groups.inventory import inventories
 from tidegate.platform.cli.inventory.advice import AdviceQuestion, run_advice

@@ -235,7 +235,7 @@ def test_a_batch_waits_for_an_output_that_cannot_be_written(tidegate_lake: MakeL
 def test_a_file_of_more_folders_than_a_batch_has_is_quarantined_alone(
     tidegate_lake: MakeLake, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tidegate.platform.bronze.prepare.repartition.MAX_OBJECTS", 3)
+    monkeypatch.setattr("tidegate.platform.bronze.prepare.outputs.MAX_OBJECTS", 3)
     lake = tidegate_lake([_table()])
     lake.put("clicks/many.json", "\n".join(_row(i, market=f"m{i}") for i in range(4)))
     lake.put("clicks/two.json", "\n".join(_row(i, market=f"x{i}") for i in range(2)))

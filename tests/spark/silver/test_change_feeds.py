@@ -27,7 +27,7 @@ from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.value_encoding import encoding
-from tidegate.platform.core.silver.log_positions import comparable_position
+from tidegate.platform.core.silver.presets import comparable_position
 from tidegate.platform.silver import merge as silver_merge
 from tidegate.platform.silver.audit.comparison import compare
 from tidegate.platform.silver.audit.key_history import key_history

@@ -93,6 +93,6 @@ def test_what_makes_one_row_of_several_is_counted_and_columns_may_come_later(
     ]
 
     # A large batch is compared by a sample of its keys.
-    monkeypatch.setattr("tidegate.platform.silver.expect.inserted_keys._SAMPLED_ROWS", 10)
+    monkeypatch.setattr("tidegate.platform.silver.row_queries._SAMPLED_ROWS", 10)
     merged = silver_merge.rebuild_table(lake.lake, lake.spec("lines"))
     assert merged.collapse.reinserted > 0

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.lakes.seams import dying_in
-from tidegate.platform.core.forgetting.subject_key import SubjectKey
+from tidegate.platform.core.forgetting.request import SubjectKey
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.spark.session import configured
 from tidegate.platform.lake.suppression import Suppression

@@ -10,8 +10,7 @@ import pytest
 
 from tests.spark.conftest import Shell
 from tidegate.assets.silver.comparison_check import COMPARISON_JOB
-from tidegate.platform.cli.answers.why import WhyAnswer
-from tidegate.platform.cli.commands.why import run_why
+from tidegate.platform.cli.commands.why import WhyAnswer, run_why
 from tidegate.platform.silver.audit import chosen_keys, comparison
 from tidegate.platform.silver.audit.comparison import compare
 from tidegate.platform.silver.audit.key_history import key_history

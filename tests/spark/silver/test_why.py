@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from tests.spark.conftest import Shell
-from tidegate.platform.cli.answers.why import WhyAnswer
 from tidegate.platform.cli.commands.sql import run_sql
-from tidegate.platform.cli.commands.why import run_why
+from tidegate.platform.cli.commands.why import WhyAnswer, run_why
 from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.silver.audit.key_history import KeyHistory, key_history
 from tidegate.platform.silver.audit.key_rows import KeyRows

@@ -11,13 +11,13 @@ from itertools import product
 import pytest
 from pyspark.errors import PySparkException
 
-from tidegate.platform.core.forgetting.rescued_texts import rescued_texts
+from tidegate.platform.core.forgetting.persons import rescued_texts
 from tidegate.platform.core.schema.casts import cast, try_cast
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.value_encoding import encoding
-from tidegate.platform.core.silver.log_positions import comparable_position
+from tidegate.platform.core.silver.presets import comparable_position
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from tests.support.foreign.others import by_duckdb, copied_down
-from tidegate.platform.cli.catalog.readers import run_readers
+from tidegate.platform.cli.commands.catalog_readers import run_readers
 from tidegate.platform.core.catalog.readers import Reader
 from tidegate.platform.core.config.silver_columns import SILVER_COLUMNS
 from tidegate.platform.testing import TestLake

@@ -13,9 +13,8 @@ import pytest
 from tests.support.lakes.inventory import Line, deliver
 from tests.support.lakes.seams import dying_in
 from tidegate.assets.keys import LakeNames
-from tidegate.platform.core.inventory.folder_inventory import FolderInventory
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.lake.inventory.folder import folder_inventories, folder_objects
+from tidegate.platform.lake.inventory.folder import FolderInventory, folder_inventories, folder_objects
 from tidegate.platform.maintenance import deletion, file_source, tables, vacuum
 from tidegate.platform.maintenance.tables import maintain_bronze, maintain_silver
 from tidegate.platform.testing import TestLake

@@ -13,9 +13,8 @@ from ulid import ULID
 
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
-from tidegate.platform.core.forgetting.request import ForgetRequest
-from tidegate.platform.core.forgetting.rescued_texts import rescued_texts
-from tidegate.platform.core.forgetting.subject_key import SubjectKey
+from tidegate.platform.core.forgetting.persons import rescued_texts
+from tidegate.platform.core.forgetting.request import ForgetRequest, SubjectKey
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.forgetting.forget import ask, work_off
 from tidegate.platform.forgetting.silver_rows import erase_from_silver

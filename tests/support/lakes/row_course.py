@@ -10,7 +10,7 @@ from unittest.mock import patch
 from tests.support.lakes.harness import FaultLake
 from tests.support.lakes.seams import Died
 from tests.support.servers.client import wait_until
-from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.sqs import Queue

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from tests.support.servers.fault_rules import Cut, Drop, Hold, Rule, Status
 from tidegate.platform.local.process.ports import LOOPBACK
-from tidegate.platform.local.process.running_server import RunningServer
+from tidegate.platform.local.process.process import RunningServer
 
 _HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "upgrade", "expect", "proxy-connection", "te"}
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tests.support.servers.aws_calls import CALLS, Need
 from tests.support.servers.fault_proxy import Answer, FaultProxy, Request
-from tidegate.platform.cloud.calls import CALLS, Need
 from tidegate.platform.cloud.statement import Statements, permits
 from tidegate.platform.local.aws import ACCOUNT, REGION
 

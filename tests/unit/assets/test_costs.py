@@ -11,12 +11,11 @@ import yaml
 
 from tests.unit.conftest import PAPER
 from tidegate.assets.costs import costs_metadata, page_metadata
-from tidegate.platform.core.config.costs import CostsSpec
+from tidegate.platform.core.config.lake import CostsSpec
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.costs.figures import FIGURES
 from tidegate.platform.core.costs.replay import Timing
-from tidegate.platform.core.costs.report import LakeCosts, TableReport, most_expensive_first
-from tidegate.platform.core.costs.table_cost import MonthCost, Remedy
+from tidegate.platform.core.costs.table_cost import LakeCosts, MonthCost, Remedy, TableReport, most_expensive_first
 from tidegate.platform.core.costs.usage import Usage
 from tidegate.platform.definitions import build_definitions
 from tidegate.resources.aws_resource import AwsResource

@@ -29,7 +29,7 @@ from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.unrouted import Detail, Unrouted
-from tidegate.platform.intake import shared_runs
+from tidegate.platform.intake import due_tables
 from tidegate.platform.intake import tick as intake_tick
 from tidegate.platform.intake.due_tables import DueTables
 from tidegate.platform.intake.intake_result import IntakeResult
@@ -51,7 +51,7 @@ HEAVY_AND_NOT_FOR_COMMANDS = {"alembic", "dagster", "dagster_aws", "dagster_pysp
 
 
 def test_commands_import_no_dagster() -> None:
-    modules = ["main", "check.check", "doctor.doctor", "commands.alarms", "commands.infer", "commands.sql"]
+    modules = ["main", "check.check", "commands.doctor", "commands.alarms", "commands.infer", "commands.sql"]
     imports = ", ".join(f"tidegate.platform.cli.{module}" for module in modules)
     program = f"import sys, {imports}; print(*sys.modules)"
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
@@ -402,7 +402,7 @@ def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
     for table in [*tables, *[tables[0]] * 5000]:
         objects.bodies[f"root/inbox/{table}/{len(objects.bodies):026d}-1.json"] = ""
     monkeypatch.setattr(run_requests, "MAX_RUNS", max_runs)
-    monkeypatch.setattr(shared_runs, "MAX_SHARED_TABLES", 5)
+    monkeypatch.setattr(due_tables, "MAX_SHARED_TABLES", 5)
     monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store, config=paper.config))
     fetch, under = dg.DagsterInstance.get_run_records, Objects.under
     monkeypatch.setattr(

@@ -16,16 +16,22 @@ from pydantic import BaseModel
 from tests.support.tracked import tracked
 from tidegate.platform.cli.main import app
 from tidegate.platform.cloud.queue_policy import allows_send
-from tidegate.platform.core.config.catalog import CatalogSpec
-from tidegate.platform.core.config.costs import CostsSpec
 from tidegate.platform.core.config.csv_options import CsvOptions
-from tidegate.platform.core.config.forwarding.event_types import EventTypeRule
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
-from tidegate.platform.core.config.lake import DiscoverySpec, IntakeSpec, LakeConfig, LakeSpec, QueueSpec
+from tidegate.platform.core.config.event_types import EventTypeRule
+from tidegate.platform.core.config.lake import (
+    CatalogSpec,
+    CostsSpec,
+    DiscoverySpec,
+    IntakeSpec,
+    LakeConfig,
+    LakeSpec,
+    MaintainSpec,
+    QueueSpec,
+)
 from tidegate.platform.core.config.load import load_lake
-from tidegate.platform.core.config.maintain import MaintainSpec
 from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.config.personal import ForgetSpec, PersonalSpec
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.config.webhook import WebhookSpec

@@ -14,7 +14,7 @@ from tidegate.platform.bronze.prepare.formats.json_files import Json
 from tidegate.platform.core.completion.named_parts import named_parts
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.envelopes import open_body, published
-from tidegate.platform.core.events.row_message import RowOrigin, row_of
+from tidegate.platform.core.events.row_queue import RowOrigin, row_of
 from tidegate.platform.core.foreign_json import MAX_LEVELS, foreign_json, foreign_row
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
 from tidegate.platform.forgetting.kept_row import parsed_object

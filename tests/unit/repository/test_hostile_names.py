@@ -45,17 +45,16 @@ from tidegate.assets.silver.expectation_checks import expectation_results, resul
 from tidegate.platform.bronze.prepare.formats.csv_files import Csv
 from tidegate.platform.catalog import CatalogChange, CatalogSync
 from tidegate.platform.cli.answers.answer import print_answer
-from tidegate.platform.cli.answers.object_trace import StopAnswer, TraceAnswer
+from tidegate.platform.cli.commands.object_trace import StopAnswer, TraceAnswer
 from tidegate.platform.cli.commands.sql import Result, show_result
 from tidegate.platform.cli.commands.why import _answer, _show
 from tidegate.platform.cli.terminal import Terminal
 from tidegate.platform.core.catalog.entry import table_entry, view_entry
 from tidegate.platform.core.catalog.foreign_types import trino_name
 from tidegate.platform.core.config.csv_options import CsvOptions
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.config.yaml_text import flow
-from tidegate.platform.core.first_line import one_line
+from tidegate.platform.core.config.yaml_document import flow
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.markdown import cell
 from tidegate.platform.core.schema.column_types import Field, folded, quoted
@@ -63,8 +62,8 @@ from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import check_names
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.shell import command
 from tidegate.platform.core.silver.expectations import expectations
+from tidegate.platform.core.wording import command, one_line
 from tidegate.platform.silver.audit.key_history import KeyHistory
 from tidegate.platform.silver.expect.collapse import Collapse
 

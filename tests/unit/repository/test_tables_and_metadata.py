@@ -12,9 +12,9 @@ import sqlglot
 from tests.support.tracked import ROOT
 from tidegate.platform.core.bronze.ledger import COLUMNS, Status
 from tidegate.platform.core.config.silver_columns import JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
-from tidegate.platform.core.events.row_message import ROW_COLUMNS
+from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS
-from tidegate.platform.lake import forgotten_view, lake_views
+from tidegate.platform.lake import lake_views
 
 REFERENCE = ROOT / "docs" / "reference"
 
@@ -39,7 +39,7 @@ def names(text: str) -> list[str]:
         ("`silver.<name>_with_tombstones`", [*SILVER_COLUMNS, KEY, ORDER, JOINED, LEFT]),
         ("`lake.intake`", sqlglot.parse_one(lake_views._INTAKE, read="spark").named_selects),  # type: ignore[attr-defined]
         ("`lake.quarantine`", sqlglot.parse_one(lake_views.quarantine_query([]), read="spark").named_selects),  # type: ignore[attr-defined]
-        ("`lake.forgotten`", sqlglot.parse_one(forgotten_view.QUERY, read="spark").named_selects),  # type: ignore[attr-defined]
+        ("`lake.forgotten`", sqlglot.parse_one(lake_views.FORGOTTEN_QUERY, read="spark").named_selects),  # type: ignore[attr-defined]
     ],
 )
 def test_the_columns_of_a_table_are_on_its_page(heading: str, columns: list[str]) -> None:

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from tests.support.tracked import ROOT, tracked
-from tidegate.platform.bronze.prepare.formats.json_shape import is_by_line
-from tidegate.platform.cli.check.foreign import _owners
+from tidegate.platform.bronze.prepare.formats.json_files import is_by_line
+from tidegate.platform.cli.check.lake import _owners
 from tidegate.platform.core.completion.named_parts import named_parts
 from tidegate.platform.core.events.envelopes import open_body, published
-from tidegate.platform.core.events.row_message import RowOrigin, row_of
+from tidegate.platform.core.events.row_queue import RowOrigin, row_of
 from tidegate.platform.core.foreign_json import MAX_VALUES, foreign_json, foreign_row
 from tidegate.platform.core.forwarding.bodies import halves
 from tidegate.platform.core.infer.avro_schema import read_stated_columns, schema_of_file
@@ -32,7 +32,7 @@ _BOUNDS = {
     "the one parser of documents, which counts values before": ["platform/core/foreign_json.py"],
     "values are counted before": ["platform/core/infer/avro_schema.py"],
     "cells of a row are counted before": ["platform/core/config/csv_options.py"],
-    "names of members; no value is built": ["platform/core/forgetting/blanked_members.py"],
+    "names of members; no value is built": ["platform/core/forgetting/mentions.py"],
     "64 KiB of a line": ["platform/bronze/prepare/formats/json_files.py"],
     "a message of SQS, of which values were counted": ["platform/core/webhook/delivery.py"],
     "the first 1 MiB of a file, for `tidegate infer`": ["platform/core/infer/sniff.py"],
@@ -43,19 +43,19 @@ _BOUNDS = {
     "64 MiB of files that were staged": ["platform/bronze/prepare/load/repeated_messages.py"],
     "the rows of a key that a person, or a comparison, asks for": [
         "platform/core/row_json.py",
-        "platform/core/silver/fates/given_values.py",
-        "platform/core/silver/fates/key_text.py",
+        "platform/core/silver/fates/row_fates.py",
+        "platform/core/silver/key_values.py",
         "platform/silver/audit/comparison.py",
     ],
     "a file of an operator": [
-        "platform/cli/table_names.py",
+        "platform/cli/options.py",
         "platform/cloud/page.py",
         "platform/core/config/yaml_document.py",
         "platform/core/storage/price_list.py",
     ],
     "an answer of AWS": [
         "platform/cli/check/queues.py",
-        "platform/cli/check/registered_logs.py",
+        "platform/cli/check/buckets.py",
         "platform/lake/aws/bucket_inventories.py",
         "platform/lake/aws/sqs.py",
     ],
@@ -70,11 +70,11 @@ _BOUNDS = {
         "platform/core/bronze/batch.py",
         "platform/core/bronze/manifest.py",
         "platform/core/completion/waiting_datasets.py",
-        "platform/core/forgetting/forgotten_by.py",
+        "platform/core/forgetting/subject_columns.py",
         "platform/core/forgetting/request.py",
         "platform/core/forwarding/outgoing.py",
         "platform/core/silver/export_manifest.py",
-        "platform/core/silver/recorded/options.py",
+        "platform/core/silver/recorded_options.py",
         "platform/core/silver/subject_paths.py",
         "platform/core/storage/history.py",
         "platform/silver/export.py",

@@ -10,8 +10,7 @@ import pytest
 from tests.unit.conftest import Paper
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.runs.tags import TABLE_TAG
-from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.config.maintain import MaintainSpec
+from tidegate.platform.core.config.lake import LakeConfig, MaintainSpec
 from tidegate.sensors.maintain import build_maintenance_schedule, requests
 
 TABLES_OF_A_LAKE = [f"landing.t{number}" for number in range(50)]

@@ -1,4 +1,7 @@
-"""CSV files: cells are read as text and become values by Tidegate's own rules, so that no cell changes its meaning."""
+"""CSV files: cells are read as text and become values by Tidegate's own rules, so that no cell changes its meaning.
+
+`Cell` of platform/jvm defines what each type accepts.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,13 @@ from itertools import islice
 from typing import Any, BinaryIO, cast
 
 from tidegate.platform.bronze.prepare.formats.csv_bytes import MAX_CELLS, csv_problem, seems_by_line
-from tidegate.platform.bronze.prepare.formats.csv_cells import check_type, has_cells
 from tidegate.platform.bronze.prepare.formats.format import HEAD_BYTES, Format, Known, Look, Rewrite, SourceFile
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
 from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, sniff_csv
 from tidegate.platform.core.keys.file_format import FORMATS
-from tidegate.platform.core.schema.column_types import Field, Simple, folded
+from tidegate.platform.core.schema.column_types import Decimal, Field, Simple, Type, folded
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_names
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -32,6 +34,11 @@ _MAX_UNPACKED_BYTES = 4 << 30
 #: Rows of a table's first file whose cells are compared with its columns.
 _DOUBTED_ROWS = 1_000
 _DELIMITERS = {";": '";"', "\t": 'a tab ("\\t")', "|": '"|"'}
+
+_CELL_TYPES = {
+    "string", "binary", "byte", "short", "integer", "long", "float", "double", "boolean", "date", "timestamp",
+    "timestamp_ntz",
+}  # fmt: skip
 
 
 class Csv(Format):
@@ -245,3 +252,23 @@ def _check_shape(header: Sequence[str], rows: Sequence[Sequence[str]], options: 
             "name, as R's write.table leaves it without a header, write the file with `col.names = NA`, or set "
             f"`csv: {{header: false, skip: {options.skip + 1}}}` of the table in lake.yaml"
         )
+
+
+def has_cells(kind: Type) -> bool:
+    """Return whether cells can hold values of a type."""
+    match kind:
+        case Decimal():
+            return True
+        case Simple(name):
+            return name in _CELL_TYPES
+    return False
+
+
+def check_type(kind: Type) -> None:
+    """Check that cells can hold values of a type.
+
+    Raises:
+        Misfit: they cannot.
+    """
+    if not has_cells(kind):
+        raise Misfit(f"a cell of a CSV file cannot hold {kind.sql()}; change the column's type in lake.yaml")

@@ -1,4 +1,7 @@
-"""Formats whose files declare their columns. By default the Spark server reads the columns from them."""
+"""Formats whose files declare their columns. By default the Spark server reads the columns from them.
+
+Avro and ORC are nothing else. Parquet is one, too, and has a module of its own.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,9 @@ from tidegate.platform.bronze.prepare.load.server_losses import require_server, 
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.infer.avro_schema import HEAD_BYTES, schema_of_file
+from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, check_names
+from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import Field, folded
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -68,3 +74,23 @@ def _changed(table: Table, file: SourceFile) -> bool:
     """Return whether the object changed since the look, so that Spark may have read two objects as one."""
     probe = table.source.head(file.candidate.key)
     return not isinstance(probe, S3Found) or probe.etag != file.candidate.found.etag
+
+
+class Avro(DeclaredColumns):
+    """Avro, as `AvroFiles` of platform/jvm reads it."""
+
+    file_format = FORMATS["avro"]
+    readers = ("avro",)
+
+    def sniff(self, sample: FileSample) -> SniffedFile:
+        """Return the columns that the schema in the header declares, and problems of their names."""
+        schema = schema_of_file(sample.first_bytes(HEAD_BYTES))
+        columns = {field.name: field.type.sql() for field in schema.columns()}
+        return SniffedFile(columns, problems=check_names(list(columns), loaded=True), stated=schema.stated())
+
+
+class Orc(DeclaredColumns):
+    """ORC, as `OrcFiles` of platform/jvm reads it."""
+
+    file_format = FORMATS["orc"]
+    readers = ("orc",)

@@ -1,18 +1,24 @@
-"""JSON files: one object a line. What does not fit is marked instead of lost."""
+"""JSON files: one object a line. What does not fit is marked instead of lost.
+
+A table of `schema: variant` keeps each object whole, and an output keeps each line as it is.
+"""
 
 from __future__ import annotations
 
+import codecs
+import io
 import json
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, BinaryIO, cast
 
-from tidegate.platform.bronze.prepare.formats.format import Format, Known, Look, SourceFile, refusal
-from tidegate.platform.bronze.prepare.formats.json_shape import Utf8, is_by_line, is_utf_16
-from tidegate.platform.bronze.prepare.formats.json_values import check_keys
+from tidegate.platform.bronze.prepare.formats.format import Format, Known, Look, Rewrite, SourceFile, refusal
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, sniff_json
+from tidegate.platform.core.json_end import TooDeep, json_end
 from tidegate.platform.core.keys.file_format import FORMATS
-from tidegate.platform.core.schema.column_types import MAX_LEVELS, Field, folded
+from tidegate.platform.core.schema.column_types import MAX_LEVELS, Array, Field, Map, Simple, Struct, folded
+from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import usable
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.schema.united import parse_shown_field
@@ -20,6 +26,9 @@ from tidegate.platform.lake.spark.delta import Delta
 
 #: Bytes of the longest first line that is parsed for its names.
 _MAX_FIRST_LINE_BYTES = 1 << 16
+
+_MAX_UNPACKED_BYTES = 4 << 30
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class Json(Format):
@@ -96,3 +105,102 @@ def _first_names(head: bytes) -> tuple[str, ...]:
     except (ValueError, RecursionError):
         return ()
     return tuple(name for name, value in first.items() if value is not None) if isinstance(first, dict) else ()
+
+
+class JsonLines(Json):
+    """JSON lines whose values only name the folder that a line belongs to."""
+
+    readers = ("output",)
+
+    def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
+        """Return the reader, and how it names folders."""
+        output = spec.output
+        assert output is not None
+        return {
+            **self._reader(files, spec),
+            "layout": output.template.layout(output.pattern.parts if output.pattern else ()),
+        }
+
+
+class JsonObjects(Json):
+    """JSON lines whose objects are kept whole. Only the columns that lake.yaml declares are read out of them."""
+
+    readers = ("variant",)
+
+    def infer(self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known) -> list[Field]:
+        """Return none, because new fields are in the objects."""
+        return []
+
+    def has_unnamed_columns(self, file: SourceFile, schema: TableSchema) -> bool:
+        """Return False, because rows show no columns."""
+        return False
+
+    def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
+        """Return the reader, and which members of the lines of a row queue belong to the message and not to its body.
+
+        Raises:
+            Misfit: JSON cannot hold values of a column's type.
+        """
+        return {**super().read(files, schema, spec), "names": list(ROW_COLUMNS) if spec.row_queue else []}
+
+
+class Utf8(Rewrite):
+    """The file's text in UTF-8."""
+
+    limit = _MAX_UNPACKED_BYTES
+    streams = True
+    too_large = f"unpacked, it has more than {_MAX_UNPACKED_BYTES >> 30} GiB of UTF-16; write it in UTF-8"
+
+    def write(self, body: BinaryIO, target: BinaryIO) -> None:
+        """Copy a whole file."""
+        reader = io.TextIOWrapper(io.BufferedReader(cast(io.RawIOBase, body)), "utf-16", newline="")
+        try:
+            while chunk := reader.read(1 << 20):
+                target.write(chunk.encode())
+        except (UnicodeDecodeError, UnicodeEncodeError) as error:
+            raise Misfit(f"not UTF-16: {error.reason} at byte {error.start}; write it in UTF-8") from error
+
+
+def is_utf_16(head: bytes) -> bool:
+    """Return whether a file begins with a byte order mark of UTF-16."""
+    return head.startswith(_UTF_16)
+
+
+def is_by_line(head: bytes, *, whole: bool) -> bool:
+    """Return whether the first line of a file has whole values, by its first bytes.
+
+    The answer may be wrong: the reader of lines finds each line that is not whole. For a file of one line it is no.
+    """
+    text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(head, final=whole).lstrip(" \t\r\n")
+    line, end, _ = text.partition("\n")
+    if not text.startswith(("{", "[")):
+        return bool(end) or whole
+    if not (end or whole) or text.startswith("["):
+        return False
+    try:
+        json_end(line, 0)
+    except TooDeep:
+        return True
+    except ValueError:
+        return False
+    return True
+
+
+def check_keys(field: Field) -> None:
+    """Check that names of JSON can be the keys of a column's maps, at every depth. Spark reads names as text.
+
+    Raises:
+        Misfit: they cannot.
+    """
+    todo = [field.type]
+    while todo:
+        match todo.pop():
+            case Map(key, value):
+                if key != Simple("string"):
+                    problem = f"column {field.name} has a map by {key.sql()}, and names of JSON are text"
+                    raise Misfit(f"{problem}; say `map<string, …>` in `columns` of lake.yaml")
+                todo.append(value)
+            case Array(element):
+                todo.append(element)
+            case Struct(fields):
+                todo += [child.type for child in fields]

@@ -1,4 +1,4 @@
-"""Parquet files of loaded tables."""
+"""Parquet files of loaded tables, and of outputs, which keep their rows as they are."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from dataclasses import replace
 
 from tidegate.platform.bronze.prepare.formats.declared_columns import DeclaredColumns
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
-from tidegate.platform.bronze.prepare.parquet_copies import copied
-from tidegate.platform.bronze.prepare.parquet_footers import parquet_footers
-from tidegate.platform.bronze.prepare.path_columns import check_both
+from tidegate.platform.bronze.prepare.parquet_candidates import check_both, copied, parquet_footers
 from tidegate.platform.bronze.prepare.scratch_object import scratch_object
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.files.parquet.bad import BadParquet
@@ -74,3 +72,15 @@ class Parquet(DeclaredColumns):
         """Check by the statistics in the footer that a column in the file has the value of the path."""
         if file.footer:
             check_both(file.footer, values)
+
+
+class ParquetObjects(Parquet):
+    """Parquet whose footers are read by the server that puts files together. No file is copied first."""
+
+    def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
+        """Return the files unchanged: their columns are no columns of a table."""
+        return list(files)
+
+    def rewritten_copy(self, table: Table, file: SourceFile) -> SourceFile | None:
+        """Return None: a copy would have other types."""
+        return None

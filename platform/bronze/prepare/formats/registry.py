@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tidegate.platform.bronze.prepare.formats.avro_files import Avro
 from tidegate.platform.bronze.prepare.formats.csv_files import Csv
+from tidegate.platform.bronze.prepare.formats.declared_columns import Avro, Orc
 from tidegate.platform.bronze.prepare.formats.format import Format
-from tidegate.platform.bronze.prepare.formats.json_files import Json
-from tidegate.platform.bronze.prepare.formats.json_lines import JsonLines
-from tidegate.platform.bronze.prepare.formats.json_objects import JsonObjects
-from tidegate.platform.bronze.prepare.formats.orc_files import Orc
-from tidegate.platform.bronze.prepare.formats.parquet_files import Parquet
-from tidegate.platform.bronze.prepare.formats.parquet_objects import ParquetObjects
+from tidegate.platform.bronze.prepare.formats.json_files import Json, JsonLines, JsonObjects
+from tidegate.platform.bronze.prepare.formats.parquet_files import Parquet, ParquetObjects
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.file_format import format_of
 from tidegate.platform.core.schema.misfit import Misfit

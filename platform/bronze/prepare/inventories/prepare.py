@@ -6,18 +6,20 @@ subjects, each whole or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from tidegate.platform.bronze.prepare.inventories.entry import Entry, prove_entry
-from tidegate.platform.bronze.prepare.inventories.partitions import live_subject_files
-from tidegate.platform.bronze.prepare.inventories.stage import stage
+from pyspark.sql import functions as F
+
+from tidegate.platform.bronze.prepare.inventories.newest import newest_keys_below
+from tidegate.platform.bronze.prepare.inventories.stage import Entry, prove_entry, stage
+from tidegate.platform.bronze.prepare.load.replaced_rows import found_with_entries
 from tidegate.platform.bronze.prepare.load.source_columns import SOURCE_FIELDS
 from tidegate.platform.bronze.prepare.table_columns import present_schema, refusal
 from tidegate.platform.bronze.prepared import PreparedBatch
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.bronze.batch import Remove, SignalDecision
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status, bounded
-from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
-from tidegate.platform.core.bronze.signal_decision import SignalDecision
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Candidate
 from tidegate.platform.core.inventory.columns import PARTITIONS, first_columns, with_fields
 from tidegate.platform.core.inventory.delivery import (
     Delivery,
@@ -30,7 +32,8 @@ from tidegate.platform.core.inventory.manifest import InventoryError, InventoryF
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, StoreError
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.ledger_folders import newest_keys_below
+from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.threads import parallel
 
 #: Deliveries that are read in one query of Spark.
@@ -196,3 +199,22 @@ class _Preparation:
             self.prepared.adds += adds
             self.prepared.commit(entry.candidate, rows=sum(add.records for add in adds), reason=entry.left_out)
             self.entered[entry.delivery.subject] = entry.delivery
+
+
+def live_subject_files(delta: Delta, birth: Birth, subjects: Collection[Subject]) -> list[Remove]:
+    """Return the live entries of some subjects, as of one version of the table.
+
+    Raises:
+        RuntimeError: another writer committed to the table during each attempt.
+    """
+
+    def find() -> Sequence[str]:
+        names = [F.col("_tidegate_partition")[name].alias(name) for name in PARTITIONS]
+        with temporary_view(delta.session, "live") as view:
+            delta.live_view(birth.location, view)
+            rows = delta.session.table(view).select("_tidegate_logged", *names)
+            found = rows.where(F.col("bucket").isin(sorted({subject.bucket for subject in subjects}))).collect()
+        return [path for path, bucket, configuration in found if Subject(bucket, configuration) in subjects]
+
+    paths, entries = found_with_entries(delta, birth.location, f"bronze.{birth.name}", find, lambda path: path)
+    return [entries[path] for path in paths]

@@ -1,26 +1,27 @@
-"""The rows of proven deliveries, written by Spark as data files of the table, uncommitted."""
+"""The rows of deliveries: each is proven, and Spark writes its rows as data files of the table, uncommitted."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from tidegate.platform.bronze.prepare.inventories.alike import alike
-from tidegate.platform.bronze.prepare.inventories.entry import Entry
 from tidegate.platform.bronze.prepare.load.source_columns import event_micros
 from tidegate.platform.bronze.prepare.load.spark_errors import Fault, explained, fault_of
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.inventory.columns import COLUMNS_WITH_STATISTICS, CREATED, FIELDS, PARTITIONS
-from tidegate.platform.core.inventory.delivery import Subject
-from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.spark_address import plain_address
+from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
+from tidegate.platform.core.inventory.columns import COLUMNS_WITH_STATISTICS, CREATED, FIELDS, PARTITIONS, column_name
+from tidegate.platform.core.inventory.delivery import Delivery, Subject
+from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
+from tidegate.platform.core.keys.object_key import folder_of
+from tidegate.platform.core.keys.s3_address import S3Address, plain_address
+from tidegate.platform.lake.inventory.deliveries import manifest_of, proven
 from tidegate.platform.lake.inventory.rows import inventory_rows, rows_of_alike
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.spark.session import configured
@@ -54,6 +55,13 @@ _FIELD_CONDITIONS = (
     "UNSUPPORTED_DATA_TYPE_FOR_DATASOURCE",
     "UNSUPPORTED_DATATYPE",
 )
+
+#: A delivery up to this size is read with others. A larger one has a read of its own, because rows that are read with
+#: those of others are joined with what is known of their file.
+SMALL_BYTES = 4 << 20
+
+#: An MD5 in hex, and what a producer may write around it.
+_CHECKSUM_BYTES = 1024
 
 
 def stage(
@@ -158,3 +166,68 @@ def _changed(table: Table, entries: Sequence[Entry]) -> list[Entry]:
         return found.etag if isinstance(found, S3Found) else None
 
     return [entry for entry in entries if any(etag(key) != known for key, known in entry.etags.items())]
+
+
+def alike(entries: Sequence[Entry]) -> list[list[Entry]]:
+    """Divide deliveries into those that Spark reads at once: small ones of one format, with the same columns.
+
+    A union of hundreds of reads takes Spark longer to plan than to run.
+    """
+    groups: dict[object, list[Entry]] = {}
+    for entry in entries:
+        inventory = entry.inventory
+        small = 0 < entry.size <= SMALL_BYTES and all(map(plain_address, inventory.addresses))
+        group = (inventory.format, tuple(inventory.columns.items())) if small else entry.delivery
+        groups.setdefault(group, []).append(entry)
+    return list(groups.values())
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A delivery that may enter the table.
+
+    Attributes:
+        etags: of its files when they were proven, by key.
+    """
+
+    delivery: Delivery
+    candidate: Candidate
+    inventory: Inventory
+    etags: Mapping[str, str]
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files."""
+        return sum(file.size for file in self.inventory.files)
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of its fields in the table."""
+        return [column_name(name) for name in self.inventory.columns]
+
+    @property
+    def left_out(self) -> str | None:
+        """Which fields of its files the table does not get. None: it gets all."""
+        fields = ", ".join(f"{field.name} ({field.type})" for field in self.inventory.left_out)
+        return f"without the fields {fields}: a column of text cannot have their types" if fields else None
+
+
+def prove_entry(table: Table, delivery: Delivery, candidate: Candidate) -> Entry:
+    """Read the manifest of a delivery, and prove it and the files that it names.
+
+    Raises:
+        InventoryError: it cannot be used. A subclass says whether it may become usable.
+        StoreError: S3 did not answer, or the checksum was written again since the look.
+    """
+    objects, folder = table.source.objects, S3Address(table.key.bucket, folder_of(candidate.key))
+    checksum = candidate.found.body
+    if checksum is None:
+        with objects.reading(table.source.version(candidate.key, candidate.found.etag)) as body:
+            checksum = body.read(_CHECKSUM_BYTES)
+    found = proven(objects, folder, checksum, manifest_of(objects, folder))
+    if found.inventory.source != delivery.subject.bucket:
+        raise InventoryError(
+            f"{found.inventory.uri} is an inventory of the bucket {found.inventory.source}, and its folder is that of "
+            f"{delivery.subject.bucket}: it was copied, or written by hand. Remove it"
+        )
+    return Entry(delivery, candidate, found.inventory, found.etags)

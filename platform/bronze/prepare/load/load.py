@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
-from tidegate.platform.bronze.prepare.load.candidates import grouped, loadable
+from tidegate.platform.bronze.prepare.load.candidates import grouped, loadable, misread
 from tidegate.platform.bronze.prepare.load.faulty_files import FaultyFiles, without
 from tidegate.platform.bronze.prepare.load.load_columns import LoadColumns, path_values
 from tidegate.platform.bronze.prepare.load.repeated_messages import drop_repeated_messages
@@ -18,14 +18,11 @@ from tidegate.platform.bronze.prepare.load.row_counts import RowCounts, require_
 from tidegate.platform.bronze.prepare.load.server_losses import quarantine_reason, sets_to_read
 from tidegate.platform.bronze.prepare.load.source_columns import source, source_address
 from tidegate.platform.bronze.prepare.load.suppressed import suppressed
-from tidegate.platform.bronze.prepare.load.unreadable import misread
-from tidegate.platform.bronze.prepare.rows_folders import keep_named_folders
 from tidegate.platform.bronze.prepare.table_columns import rescued_column
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared import PreparedBatch, keep_named_folders
 from tidegate.platform.core.bronze.batch import Add
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import BATCH_BYTES, Candidate
+from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Candidate
 from tidegate.platform.core.config.after_load import move_target, moved_key
 from tidegate.platform.core.keys.object_key import partition_folders, too_long
 from tidegate.platform.core.keys.s3_address import S3Address

@@ -22,7 +22,7 @@ from tidegate.platform.bronze.prepare.table_columns import (
     with_rescued,
 )
 from tidegate.platform.bronze.prepared import PreparedBatch
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
+from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.schema.column_reference import type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, folded

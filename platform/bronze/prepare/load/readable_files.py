@@ -16,10 +16,9 @@ from tidegate.platform.bronze.prepare.scratch_object import scratch_object
 from tidegate.platform.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Held, content
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers, beginning
+from tidegate.platform.core.keys.file_format import GZIP, refusal
 from tidegate.platform.core.keys.no_text import no_text
-from tidegate.platform.core.keys.packed_names import GZIP, refusal
-from tidegate.platform.core.keys.s3_object import S3Object
-from tidegate.platform.core.keys.spark_address import plain_address
+from tidegate.platform.core.keys.s3_address import S3Object, plain_address
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.lake import Table

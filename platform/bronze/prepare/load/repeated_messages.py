@@ -19,10 +19,9 @@ from pyspark.sql.types import StructType
 from tidegate.platform.bronze.prepare.load.replaced_rows import Replacing
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
-from tidegate.platform.core.events.row_message import ROW_COLUMNS
-from tidegate.platform.core.events.row_object import LATEST, parse_row_key, spans
+from tidegate.platform.core.bronze.plan import BatchDraft
+from tidegate.platform.core.events.row_queue import LATEST, ROW_COLUMNS, parse_row_key, spans
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.times import to_millis

@@ -1,26 +1,35 @@
-"""Files that a redrive or a rebuild reads again. The commit of the new rows removes the rows of the last reading."""
+"""Files that a redrive or a rebuild reads again. The commit of the new rows removes the rows of the last reading.
+
+Delta removes files, not rows: a data file is written again without the rows that leave.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tidegate.platform.bronze.prepare.load.data_files import found_with_entries, stage_rest
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add, Remove
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.ledger import Status
-from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.schema.column_types import quoted
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.temporary_view import temporary_view
 
 #: Columns that identify the rows of one reading of a file.
 _READING = ("_source_path", "_source_etag", "_batch")
+
+#: Attempts to find the files while no other writer commits.
+_MAX_ATTEMPTS = 5
+_F = TypeVar("_F")
 
 
 @dataclass(frozen=True)
@@ -165,3 +174,53 @@ class Replacing:
     def _same(self, rows: DataFrame, readings: DataFrame) -> Column:
         first, second, third = (rows[name] == readings[f"left{name}"] for name in _READING)
         return first & second & third
+
+
+def found_with_entries(
+    delta: Delta, location: str, name: str, find: Callable[[], Sequence[_F]], path: Callable[[_F], str]
+) -> tuple[Sequence[_F], dict[str, Remove]]:
+    """Return data files and their live entries, both of one version of the table.
+
+    Args:
+        delta: reads the table.
+        location: `s3a://` URI of the table.
+        name: SQL name of the table.
+        find: finds the files.
+        path: returns the path of a file, relative to the table.
+
+    Raises:
+        RuntimeError: another writer committed to the table during each attempt.
+    """
+    for _ in range(_MAX_ATTEMPTS):
+        version = delta.table_state(location).version
+        files = find()
+        entries = delta.live_entries(location, [path(file) for file in files])
+        if delta.table_state(location).version == version:
+            return files, entries
+    raise RuntimeError(
+        f"others committed to {name} during each of {_MAX_ATTEMPTS} looks for the rows of files that are read again. "
+        "Nothing was changed: run the table again"
+    )
+
+
+def stage_rest(
+    delta: Delta, location: str, paths: Sequence[str], rest: Callable[[DataFrame], DataFrame], base: TableSchema
+) -> list[Add]:
+    """Stage the rows of data files that stay.
+
+    The rows are read after the entries of the files. A writer that changes a file in between changes its entry too, and
+    then the batch is void.
+
+    Args:
+        delta: writes the files.
+        location: `s3a://` URI of the table.
+        paths: of the data files, relative to the table.
+        rest: returns those of the rows that stay.
+        base: the columns of the table.
+    """
+    session = delta.session
+    columns = [quoted(field.name) for field in base.fields]
+    with temporary_view(session, "held") as held:
+        delta.batch_view(location, {0: [*paths]}, held)
+        with temporary_view(session, "staying", rest(session.table(held)).select(*columns)) as staying:
+            return delta.stage(location, f"SELECT * FROM {staying}", base)

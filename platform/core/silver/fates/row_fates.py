@@ -1,19 +1,24 @@
-"""What became of each row of bronze with one key: which of them silver has, and why it has none of the others."""
+"""What became of each row of bronze with one key: which of them silver has, and why it has none of the others.
+
+Values that the newest row leaves are those of older rows. Merges compute them in SQL. Here they are computed row by
+row, so that a comparison of both shows a fault of either.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tidegate.platform.core.row_json import row_json
-from tidegate.platform.core.silver.fates.given_values import with_given_values
+from tidegate.platform.core.row_json import row_json, shallow
 from tidegate.platform.core.silver.fates.intervals import json_values
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
 
 #: Characters of a value that are shown.
 _MAX_SHOWN = 40
+
+_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True)
@@ -148,3 +153,39 @@ def _lost(row: KeyRow, winner: KeyRow) -> Fate:
     if row.rank < winner.rank:
         return Fate.EXPIRED
     return Fate.TIE if row.rank == winner.rank else Fate.OLDER
+
+
+def with_given_values(row: KeyRow, older: Iterable[KeyRow]) -> KeyRow:
+    """Returns a row with the values that older rows of its key give it. It leaves none any more.
+
+    Args:
+        row: the row.
+        older: the changes of the key before it, the newest first. A delete takes what the rows before it gave.
+    """
+    if not row.left:
+        return row
+    values = {name: text for name, text in _members(row.values).items() if name not in row.left}
+    left = set(row.left)
+    for other in older:
+        if other.deletes or not left:
+            break
+        given = _members(other.values)
+        values |= {name: given[name] for name in sorted(left - other.left) if name in given}
+        left &= other.left
+    return replace(row, values=_json(values), left=frozenset(), is_filled=True)
+
+
+def _members(text: str) -> dict[str, str]:
+    """Returns the JSON of each value of an object. Numbers keep their digits."""
+    text = shallow(text)
+    members, place = dict[str, str](), 1
+    while text[place] != "}":
+        name, end = _DECODER.raw_decode(text, place)
+        _, place = _DECODER.raw_decode(text, end + 1)
+        members[name] = text[end + 1 : place]
+        place += text[place] == ","
+    return members
+
+
+def _json(members: Mapping[str, str]) -> str:
+    return "{" + ",".join(f"{json.dumps(name)}:{value}" for name, value in members.items()) + "}"

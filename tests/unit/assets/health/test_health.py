@@ -48,8 +48,8 @@ from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import open_lake
 from tidegate.platform.lake.lake_root.outbox import Lane, OutboxObject
 from tidegate.platform.lake.lake_root.store import LakeStore
-from tidegate.platform.lake.side_by_side import ConcurrentCalls
 from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.threads import ConcurrentCalls
 from tidegate.sensors.health import health_events
 
 ROOT = Path(__file__).resolve().parents[4]

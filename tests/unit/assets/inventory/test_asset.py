@@ -21,8 +21,7 @@ from tidegate.assets.inventory.uploads import uploads_metadata
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
 from tidegate.platform.core.storage.advice import advice_for
 from tidegate.platform.core.storage.audits import Audit, AuditFinding, AuditPlace, AuditReport
-from tidegate.platform.core.storage.cost import StoredSum
-from tidegate.platform.core.storage.cost_report import CostReport
+from tidegate.platform.core.storage.cost import CostReport, StoredSum
 from tidegate.platform.core.storage.growth import StoredDay, growth
 from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
 from tidegate.platform.core.storage.uploads import BucketUploads, Lifecycle, Upload, UploadsReport

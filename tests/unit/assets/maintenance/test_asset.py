@@ -14,7 +14,7 @@ from tests.unit.conftest import Paper
 from tidegate.assets.keys import FORGET_JOB, REBUILD_JOB, SHARED_JOB, LakeNames, silver_key
 from tidegate.assets.maintenance import asset as module
 from tidegate.assets.runs.held_tables import REBUILD_OP, shared_config
-from tidegate.platform.core.maintenance.freed import FreedObjects
+from tidegate.platform.maintenance.deletion import FreedObjects
 from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy
 from tidegate.resources.lake_resource import LakeResource
 

@@ -11,8 +11,8 @@ from markdown_it import MarkdownIt
 
 from tidegate.assets.presentation.markdown import described, listed
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.first_line import one_line
 from tidegate.platform.core.markdown import cell, code, prose
+from tidegate.platform.core.wording import one_line
 
 HOSTILE = [
     "![x](https://evil.example/beacon.png)",

@@ -7,8 +7,7 @@ from benchmarks.fleet.requests import request_runs
 from benchmarks.fleet.rules import Rules
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.intake.due_tables import find_due_tables
-from tidegate.platform.intake.shared_runs import assign_runs
+from tidegate.platform.intake.due_tables import assign_runs, find_due_tables
 from tidegate.platform.lake.lake_root.inbox import Backlog
 
 NOW = 1_000_000.0

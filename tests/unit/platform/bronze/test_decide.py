@@ -11,12 +11,11 @@ import pytest
 
 from tidegate.platform.bronze import decide as module
 from tidegate.platform.bronze.decide import UnreadableFiles, decide
-from tidegate.platform.core.bronze.batch import Add, Batch
+from tidegate.platform.core.bronze.batch import Add, Batch, SignalDecision
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, Dataset, Plan, PlannedHint
-from tidegate.platform.core.bronze.signal_decision import SignalDecision
 from tidegate.platform.lake.spark.results import BatchRefusal
 
 ROWS = (

@@ -11,7 +11,7 @@ from rich.text import Text
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Finding, show
 from tidegate.platform.cli.terminal import Terminal, command_console
-from tidegate.platform.core.first_line import one_line, visible
+from tidegate.platform.core.wording import one_line, visible
 
 HOSTILE = "\x1b]0;owned\x1b[2J\x9b1m\u202eevil"
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.unit.conftest import PAPER
 from tidegate.platform.cloud.address import Address, partition_of
-from tidegate.platform.cloud.notifications import queue_policy
 from tidegate.platform.cloud.roles.roles import ROLES, policy
+from tidegate.platform.cloud.wanted import queue_policy
 from tidegate.platform.core.config.lake import LakeConfig
 
 OBJECTS = {

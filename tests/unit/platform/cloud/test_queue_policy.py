@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.cloud.notifications import queue_policy
 from tidegate.platform.cloud.queue_policy import other_senders
+from tidegate.platform.cloud.wanted import queue_policy
 
 QUEUE = "arn:aws:sqs:eu-west-1:111122223333:events"
 BUCKET, TOPIC = "arn:aws:s3:::landing", "arn:aws:sns:eu-west-1:111122223333:topic"

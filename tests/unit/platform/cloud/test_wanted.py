@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from tidegate.platform.cli.check.buckets import check_bucket
+from tidegate.platform.cli.check.buckets import check_bucket, check_logs
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed
 from tidegate.platform.cli.check.queues import CheckedQueue, check_queue
-from tidegate.platform.cli.check.registered_logs import check_logs
-from tidegate.platform.cli.doctor.doctor import check_table
+from tidegate.platform.cli.commands.doctor import check_table
 from tidegate.platform.cloud.commit_table import CommitTable
 from tidegate.platform.cloud.wanted import QUEUE_ATTRIBUTES, RETENTION, VISIBILITY, WantedQueue, WantedResources
 from tidegate.platform.core.config.lake import LakeConfig

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from pyspark.sql import types as T
 
-from tidegate.platform.cli.json_values import json_text
+from tidegate.platform.cli.commands.sql import json_text
 from tidegate.platform.core.foreign_json import MAX_LEVELS
 from tidegate.platform.core.row_json import row_json, shallow
-from tidegate.platform.core.silver.fates.given_values import with_given_values
 from tidegate.platform.core.silver.fates.intervals import json_values
 from tidegate.platform.core.silver.fates.key_row import KeyRow
+from tidegate.platform.core.silver.fates.row_fates import with_given_values
 
 #: Levels of the deepest VARIANT of Spark.
 LEVELS = 1_000

@@ -15,11 +15,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from tidegate.platform.core.config.load import load_lake
-from tidegate.platform.core.routing.prefixes import table_holding
+from tidegate.platform.core.routing.route import table_holding
 from tidegate.platform.demo import lake_file, oracle, producers
 from tidegate.platform.demo.flights_export import REMOVED_FILE
-from tidegate.platform.demo.mending import activate, lake_file_of
 from tidegate.platform.demo.operations import BUCKET, Operation, Operations
+from tidegate.platform.demo.run import activate, lake_file_of
 from tidegate.platform.demo.source import SHORT, Source, SourceMissingError, read_source
 
 

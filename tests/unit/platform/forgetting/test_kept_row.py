@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.core.forgetting.subject_key import SubjectKey
+from tidegate.platform.core.forgetting.request import SubjectKey
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.forgetting.kept_row import KeptRow

@@ -20,8 +20,7 @@ from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
-from tidegate.platform.core.events.row_message import Row, RowOrigin, row_of
-from tidegate.platform.core.events.row_object import LATEST, RowObject, parse_row_key, spans
+from tidegate.platform.core.events.row_queue import LATEST, Row, RowObject, RowOrigin, parse_row_key, row_of, spans
 from tidegate.platform.core.routing.route import NoRoute, route, rows_route
 from tidegate.platform.intake import row_objects
 from tidegate.platform.intake.row_objects import write_row_objects

@@ -25,20 +25,23 @@ from tidegate.platform.core.bronze.plan import BATCH_BYTES
 from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.new_tables import NewTables, room_today
+from tidegate.platform.core.routing.discovery import NewTables, room_today
 from tidegate.platform.core.routing.unrouted import Detail, Unrouted
 from tidegate.platform.intake import message_routing
 from tidegate.platform.intake import tick as intake_tick
-from tidegate.platform.intake.due_tables import MAX_RUNS, DueTables, find_due_tables, is_ready
-from tidegate.platform.intake.intake_result import IntakeResult
-from tidegate.platform.intake.message_routing import parse_messages, route_events, route_messages
-from tidegate.platform.intake.shared_runs import (
+from tidegate.platform.intake.due_tables import (
     COLD_BYTES,
     COLD_HINTS,
     COLD_SMALL_HINTS,
+    MAX_RUNS,
     MAX_SHARED_TABLES,
+    DueTables,
     assign_runs,
+    find_due_tables,
+    is_ready,
 )
+from tidegate.platform.intake.intake_result import IntakeResult
+from tidegate.platform.intake.message_routing import parse_messages, route_events, route_messages
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.sqs import Queue

@@ -17,14 +17,14 @@ import pytest
 from tidegate.platform.bronze.prepare.formats import csv_files
 from tidegate.platform.bronze.prepare.formats.csv_files import Csv
 from tidegate.platform.bronze.prepare.formats.format import Rewrite, SourceFile
-from tidegate.platform.bronze.prepare.formats.json_shape import Utf8
+from tidegate.platform.bronze.prepare.formats.json_files import Utf8
+from tidegate.platform.bronze.prepare.load import candidates as other_reader
 from tidegate.platform.bronze.prepare.load import readable_files as source_files
-from tidegate.platform.bronze.prepare.load import unreadable as other_reader
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, PlannedHint
 from tidegate.platform.core.config.csv_options import CsvOptions
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Object
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake import room
 from tidegate.platform.lake.aws.bucket import Bucket

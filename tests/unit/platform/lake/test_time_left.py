@@ -15,8 +15,7 @@ import pytest
 from tests.unit.platform.lake.parquet.test_footers import tail
 from tidegate.platform.core.files.gzip_members import GzipMembers
 from tidegate.platform.core.files.parquet.bad import BadParquet
-from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.lake import time_left
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.parquet import copies

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.core.config.maintain import MaintainSpec
-from tidegate.platform.core.inventory.folder_inventory import FolderInventory
+from tidegate.platform.core.config.lake import MaintainSpec
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.lake.inventory.folder import FolderInventory
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.maintenance import file_source as module
 from tidegate.platform.maintenance.file_source import MIN_FILES, FileSource, file_source

@@ -7,13 +7,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from tests.support.lakes.seams import dying_in
 from tests.unit.platform.maintenance.test_vacuum import Objects
-from tidegate.platform.core.config.maintain import MaintainSpec
+from tidegate.platform.core.config.lake import MaintainSpec
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.maintenance import deletion
-from tidegate.platform.maintenance.old_objects import maintain_objects
+from tidegate.platform.maintenance.old_objects import QUARANTINE, maintain_objects, retentions
 
 #: Objects that the lake works with, or that a person asked for: kept for ever.
 KEPT = (
@@ -82,3 +83,19 @@ def test_a_run_that_dies_between_two_portions_is_repeated(monkeypatch: pytest.Mo
     assert len(aged()) - len(ages) == 3
     maintain_objects(lake, time.time(), dry_run=False)
     assert not [found for found in maintain_objects(lake, time.time(), dry_run=True) if found.data.files]
+
+
+def test_the_quarantine_is_kept_for_ever_unless_lake_yaml_gives_it_days() -> None:
+    assert retentions(MaintainSpec()) == {"intake": 90, "staging": 7}
+    assert retentions(MaintainSpec(quarantine=30)) == {"intake": 90, "staging": 7, **dict.fromkeys(QUARANTINE, 30)}
+
+
+def test_nothing_that_the_contract_needs_has_a_retention() -> None:
+    folders = {folder.split("/")[0] for folder in retentions(MaintainSpec(versions=1, intake=2, quarantine=7))}
+    assert folders == {"intake", "staging", "quarantine"}
+
+
+@pytest.mark.parametrize("days", [{"versions": 0}, {"intake": 1}, {"quarantine": 6}])
+def test_a_retention_that_is_too_short_is_refused(days: dict[str, int]) -> None:
+    with pytest.raises(ValidationError, match="greater than or equal"):
+        MaintainSpec(**days)  # type: ignore[arg-type]

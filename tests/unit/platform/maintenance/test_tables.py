@@ -10,7 +10,7 @@ import pytest
 
 from tests.unit.platform.maintenance.test_vacuum import Objects
 from tidegate.platform.core.bronze.birth import Birth
-from tidegate.platform.core.config.maintain import MaintainSpec
+from tidegate.platform.core.config.lake import MaintainSpec
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.spark.results import CompactionResult
 from tidegate.platform.lake.spark.upkeep import CheckpointState, Mergeable

@@ -11,15 +11,24 @@ import pytest
 
 from tests.support.lakes.seams import dying_in
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone
-from tidegate.platform.core.maintenance.freed import FreedObjects
 from tidegate.platform.lake.aws.s3 import Listed, StoreError
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.maintenance import deletion
 from tidegate.platform.maintenance import vacuum as vacuum_module
-from tidegate.platform.maintenance.vacuum import NotOurs, retention, vacuum, vacuum_all
+from tidegate.platform.maintenance.deletion import FreedObjects
+from tidegate.platform.maintenance.vacuum import (
+    NotOurs,
+    deleted_file_retention,
+    log_retention,
+    retention,
+    vacuum,
+    vacuum_all,
+)
 
 ORDERS = "s3a://lake/root/bronze/landing.orders"
 WEEK = timedelta(days=7)
+
+FILES, LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration"
 
 
 class Objects:
@@ -179,3 +188,23 @@ def test_vacuum_is_asked_again_only_if_it_may_have_left_files(monkeypatch: pytes
         lake.delta.upkeep.unneeded = unneeded
         assert vacuum_all(lake, ORDERS, WEEK) == FreedObjects(files, 10 * files)
         assert (len(calls), ages) == (asked, {}), files
+
+
+@pytest.mark.parametrize(
+    ("properties", "files", "log"),
+    [
+        ({}, timedelta(days=7), timedelta(days=30)),
+        ({FILES: "interval 3650 days"}, timedelta(days=3650), timedelta(days=30)),
+        ({FILES: "interval 3650 days", LOG: "interval 2 weeks 1 hour"}, timedelta(3650), timedelta(days=14, hours=1)),
+        ({FILES: "INTERVAL 90 MINUTES", LOG: "interval 1 day"}, timedelta(minutes=90), timedelta(days=1)),
+    ],
+)
+def test_files_and_log_have_retentions_of_their_own(
+    properties: dict[str, str], files: timedelta, log: timedelta
+) -> None:
+    assert (deleted_file_retention(properties), log_retention(properties)) == (files, log)
+
+
+def test_a_retention_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(ValueError, match=f"{LOG} is 'ten years': use weeks, days, hours"):
+        log_retention({LOG: "ten years"})

@@ -16,7 +16,7 @@ from tests.support.ticks import evaluate
 from tests.unit.conftest import PAPER
 from tidegate.assets.health.report import HealthReport
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.core.health.measurement import Health, QueueHealth
 from tidegate.platform.definitions import build_definitions
 from tidegate.platform.lake.aws.message import Message

@@ -14,7 +14,7 @@ from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import dying_in
 from tidegate.platform.bronze import look
 from tidegate.platform.bronze.look import _select_manifests, _sort_manifests
-from tidegate.platform.bronze.reconcile.known_etags import replace_known_etags
+from tidegate.platform.bronze.reconcile.listing import replace_known_etags
 from tidegate.platform.core.bronze.hint import Event, Hint, Rebuild, RemovedByAfterLoad, Replacement
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.manifest import Manifest

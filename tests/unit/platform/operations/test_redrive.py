@@ -15,9 +15,9 @@ from tests.support.lakes.seams import dying_in
 from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import PlannedHint, make_plan
-from tidegate.platform.core.config.forwarding.event_types import EventTypeRule
+from tidegate.platform.core.config.event_types import EventTypeRule
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.core.events.s3_event import parse_body
 from tidegate.platform.core.routing.event_type import EventTypes, text_attributes
 from tidegate.platform.intake.message_routing import parse_messages, route_events

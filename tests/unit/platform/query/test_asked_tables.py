@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import pytest
 
-from tidegate.platform.query.asked_tables import asked_tables, without_schema
+from tidegate.platform.query.asked_tables import asked_tables, with_days, without_schema
 from tidegate.platform.query.frame import explain_missing_table, near
+from tidegate.platform.query.table_named import QueryError
 
 
 @pytest.mark.parametrize(
@@ -68,3 +71,41 @@ def test_a_table_of_lake_yaml_that_nothing_has_come_to_is_reported() -> None:
     assert hint == "order is an output: its rows are in the objects of s3://out/orders/, and no table has them"
     (hint,) = explain_missing_table(NOT_FOUND, ["ledger.order"], {"order": None})
     assert "SELECT key, status, reason FROM ledger.order WHERE" in hint
+
+
+def view(name: str, day: date) -> str:
+    return f"{name}_{day:%m%d}"
+
+
+def test_each_day_of_a_query_becomes_a_view() -> None:
+    query = "SELECT  * FROM INVENTORY_AS_OF('o', '2026-11-02') b ANTI JOIN inventory_as_of( 'o',\n'2026-11-01' ) -- é"
+    assert with_days(query, view) == "SELECT  * FROM o_1102 b ANTI JOIN o_1101 -- é"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT 1",
+        "SELECT \"inventory_as_of('o', '2026-11-01')\"",
+        "SELECT 1 -- inventory_as_of('o', 'x')",
+        "SELECT inventory_as_of FROM t",
+        "SELECT 'inventory_as_of",
+    ],
+)
+def test_other_queries_are_left_as_they_are(query: str) -> None:
+    assert with_days(query, view) == query
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("('2026-11-01')", "write inventory_as_of"),
+        ("(o, '2026-11-01')", "write inventory_as_of"),
+        ("('o', current_date())", "write inventory_as_of"),
+        ("('o', '2026-11-31')", "'2026-11-31' is no day: write"),
+        ("(", "write inventory_as_of"),
+    ],
+)
+def test_wrong_arguments_are_refused(call: str, said: str) -> None:
+    with pytest.raises(QueryError, match=said):
+        with_days(f"SELECT * FROM inventory_as_of{call}", view)

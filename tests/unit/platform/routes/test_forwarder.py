@@ -38,10 +38,9 @@ from tidegate.platform.lake.forwarding.destination import Refusal
 from tidegate.platform.lake.lake_root import outbox as outbox_module
 from tidegate.platform.lake.lake_root.outbox import Lane
 from tidegate.platform.lake.lake_root.store import LakeStore
-from tidegate.platform.operations.redrive import Choice, RedriveRequest
-from tidegate.platform.operations.redrive_routes import redrive_route, undeliverable_messages
+from tidegate.platform.operations.redrive import Choice, RedriveRequest, redrive_route, undeliverable_messages
 from tidegate.platform.routes import lane as lane_module
-from tidegate.platform.routes import spread as spread_module
+from tidegate.platform.routes import lane as spread_module
 from tidegate.platform.routes.forwarder import Forwarder
 from tidegate.platform.routes.lane import LaneResult
 from tidegate.resources.aws_resource import AwsResource

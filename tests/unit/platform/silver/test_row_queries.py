@@ -17,9 +17,11 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.presets import resolved
 from tidegate.platform.core.silver.rules import merge_rules
 from tidegate.platform.silver.changes import Changes
-from tidegate.platform.silver.row_queries import RowCounts, row_counts, unfit
+from tidegate.platform.silver.row_queries import RowCounts, inserts_sql, reinserted_keys, row_counts, unfit
 
 AT = datetime(2026, 11, 25, 10, 0, 0, 250_000, tzinfo=UTC).timestamp()
+
+READ = 1 << 15
 
 
 class NoSession:
@@ -134,3 +136,29 @@ def test_an_unknown_column_is_named_with_the_nearest_names(
 ) -> None:
     text = "[PARSE_SYNTAX_ERROR] Syntax error\nat line 1"
     assert unfit(AnalysisException(text, errorClass=condition, messageParameters=parameters)) == why
+
+
+@pytest.mark.parametrize(
+    ("made", "again"),
+    [
+        ([], 0),
+        ([3], 0),
+        ([3, 4], 1),
+        ([3, 4, -1], 0),
+        ([3, READ + 64], 0),
+        ([READ + 64, READ + 65], 1),
+        ([READ + 64, READ + 129], 0),
+        ([READ + 64, READ + 65, 3], 1),
+    ],
+)
+def test_a_key_is_none_if_it_has_several_inserts_and_no_delete(made: list[int], again: int) -> None:
+    assert reinserted_keys([(7, each) for each in made], 10) == again
+    assert reinserted_keys([(key, each) for key in (7, 8) for each in made], 40_000) == 2 * again * 4
+
+
+def test_keys_are_not_compared_where_nobody_says_which_rows_insert() -> None:
+    key = SimpleNamespace(column=("id",))
+    rules: Any = SimpleNamespace(inserts=None, keys=(key,))
+    assert inserts_sql(rules, 10, "true") == "array()"
+    rules = SimpleNamespace(inserts=SimpleNamespace(), keys=(key, SimpleNamespace(column=())))
+    assert inserts_sql(rules, 10, "true") == "array()"

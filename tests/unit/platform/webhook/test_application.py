@@ -15,17 +15,14 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from tidegate.platform.core.config.webhook import WebhookSpec
-from tidegate.platform.core.events.row_message import RowOrigin
-from tidegate.platform.core.webhook.rate_limit import RateLimit
+from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
 from tidegate.platform.core.webhook.schemes import scheme_of
-from tidegate.platform.webhook.application import Application, Sender
-from tidegate.platform.webhook.places import client_network
+from tidegate.platform.webhook.application import Application, RateLimit, Sender, request_body
+from tidegate.platform.webhook.places import Unverified, client_network
 from tidegate.platform.webhook.queue_writer import QueueWriter
-from tidegate.platform.webhook.request_body import request_body
 from tidegate.platform.webhook.secret_values import secret_values
 from tidegate.platform.webhook.tallies import Tallies
-from tidegate.platform.webhook.unverified import Unverified
 
 ORIGIN = RowOrigin("shop:1", 1)
 

@@ -24,23 +24,23 @@ from tidegate.platform.bronze.look import _sort_manifests
 from tidegate.platform.bronze.prepare import late_reads
 from tidegate.platform.bronze.prepare.formats.csv_files import Csv
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
-from tidegate.platform.bronze.prepare.formats.json_shape import Utf8
+from tidegate.platform.bronze.prepare.formats.json_files import Utf8
 from tidegate.platform.bronze.prepare.late_reads import MAX_SECONDS, ReadTooLong, keep_first_part, reading
 from tidegate.platform.bronze.prepare.load import readable_files
+from tidegate.platform.bronze.prepare.load.candidates import misread
 from tidegate.platform.bronze.prepare.load.server_losses import (
     quarantine_reason,
     require_server,
     server_lost,
     sets_to_read,
 )
-from tidegate.platform.bronze.prepare.load.unreadable import misread
 from tidegate.platform.bronze.run import READS_SECONDS
 from tidegate.platform.core.bronze.hint import Event, Hint, Rebuild, Redriven, Replacement
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, Plan, PlannedHint, make_plan
 from tidegate.platform.core.config.csv_options import CsvOptions
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Object
 from tidegate.platform.lake import time_left
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.lake_root.store import LakeStore

@@ -18,22 +18,20 @@ from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import Died
 from tests.unit.conftest import PAPER
 from tidegate.platform.bronze import run
-from tidegate.platform.bronze.listener import LogListener, RunListener
+from tidegate.platform.bronze.listener import InventoryComparison, LogListener, RunListener
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.reconcile import inventory as inventoried
 from tidegate.platform.bronze.reconcile import listing
-from tidegate.platform.bronze.reconcile.inventory import compare_inventory
+from tidegate.platform.bronze.reconcile.inventory import Difference, Differences, compare_inventory
 from tidegate.platform.core.bronze.hint import Missing
-from tidegate.platform.core.bronze.inventory_comparison import InventoryComparison
 from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError, deliveries
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import NoRoute, route
-from tidegate.platform.lake.inventory.differences import Difference, Differences
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.lake_root.listings import ListingProgress
+from tidegate.platform.lake.lake_root.progress import ListingProgress
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.ledger import Clock
 

@@ -21,7 +21,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.forgetting import bronze_rows
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.lake_root.listings import ListingProgress
+from tidegate.platform.lake.lake_root.progress import ListingProgress
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.ledger import Clock
 

@@ -10,8 +10,7 @@ from typing import Any
 from tidegate.platform.cli.check.findings import Finding
 from tidegate.platform.cli.check.forget import check_forget
 from tidegate.platform.core.config.webhook import SecretSpec
-from tidegate.platform.core.forgetting.request import ForgetRequest
-from tidegate.platform.core.forgetting.subject_key import SubjectKey
+from tidegate.platform.core.forgetting.request import ForgetRequest, SubjectKey
 
 SECRET = "a secret that only this test has"
 

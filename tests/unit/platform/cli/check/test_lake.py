@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from tests.unit.conftest import PAPER
-from tidegate.platform.cli.check.lake import check_born
+from tidegate.platform.cli.check.lake import check_born, check_foreign, folders_above
 from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 _COLUMNS = TableSchema((Field("id", parse_sql_type("bigint")),))
+
+OURS, FIRST = "11111111-2222-3333-4444-555555555555", f"t/_delta_log/{0:020d}.json"
 
 
 @pytest.mark.parametrize(
@@ -48,3 +52,54 @@ def test_a_table_needs_its_log_and_an_output_has_none(
     )
     finding = check_born(store, config.tables[0])
     assert (finding.ok, detail in finding.detail) == (ok, True), finding.detail
+
+
+def commit(**configuration: str) -> bytes:
+    lines: list[dict[str, Any]] = [{"commitInfo": {}}, {"metaData": {"configuration": configuration}}]
+    return "\n".join(json.dumps(line) for line in lines).encode()
+
+
+def store(objects: dict[str, bytes], *, registered: bool | None = None) -> Any:
+    """A lake of one table, `t/`, born registered, loaded or not at all."""
+    birth = None if registered is None else Birth("g", "s3a://landing/t", "t", registered)
+    return SimpleNamespace(
+        identity=SimpleNamespace(chosen=lambda: OURS),
+        births=SimpleNamespace(read=lambda text: birth),
+        objects=SimpleNamespace(
+            is_empty=lambda bucket, prefix: not any(key.startswith(prefix) for key in objects),
+            head_with_body=lambda bucket, key, most: (
+                (S3Found("e", len(objects[key]), 0.0), objects[key] if len(objects[key]) <= most else None)
+                if key in objects
+                else (S3Gone(), None)
+            ),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("objects", "registered", "ok"),
+    [
+        ({}, None, True),
+        ({FIRST: commit(**{"tidegate.lake": OURS})}, True, True),
+        ({FIRST: commit(**{"tidegate.lake": "another"})}, True, False),
+        ({FIRST: commit()}, None, False),
+        ({FIRST: b"no JSON"}, None, False),
+        ({FIRST: b"[" * 5_000}, None, False),
+        ({FIRST: b"[" * 5_000 + b"\n" + commit(**{"tidegate.lake": OURS})}, True, True),
+        # Its first commits were cleaned up.
+        ({f"t/_delta_log/{7:020d}.json": commit()}, True, True),
+        ({f"t/_delta_log/{7:020d}.json": commit()}, False, False),
+        ({f"t/_delta_log/{7:020d}.json": commit()}, None, False),
+    ],
+)
+def test_a_log_that_is_not_this_lake_s_is_reported(
+    objects: dict[str, bytes], registered: bool | None, ok: bool
+) -> None:
+    found = check_foreign(store(objects, registered=registered), "landing", ["s/", "t/"])
+    assert found.ok is ok
+    assert ok or found.detail.startswith("s3://landing/t/ contains a Delta table of another owner")
+
+
+def test_every_folder_of_a_key_is_looked_at() -> None:
+    assert folders_above("a/b/day=1/x.parquet") == ["a/", "a/b/", "a/b/day=1/"]
+    assert folders_above("x.parquet") == []

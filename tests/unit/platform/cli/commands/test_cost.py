@@ -15,10 +15,9 @@ from tests.unit.assets.test_costs import report
 from tidegate.platform.cli.commands import cost
 from tidegate.platform.cli.commands.cost import CostsQuestion, run_cost
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.core.config.costs import CostsSpec
+from tidegate.platform.core.config.lake import CostsSpec
 from tidegate.platform.core.costs.replay import Timing
-from tidegate.platform.core.costs.report import LakeCosts
-from tidegate.platform.core.costs.table_cost import Remedy
+from tidegate.platform.core.costs.table_cost import LakeCosts, Remedy
 
 REMEDY = Remedy(Timing(300), 1.5, 0.25, 1, 0)
 

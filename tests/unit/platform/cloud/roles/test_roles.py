@@ -8,17 +8,16 @@ from typing import Any
 
 import pytest
 
+from tests.support.servers.aws_calls import CALLS
 from tidegate.platform.cli.commands.policies import run_policy
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cloud.calls import CALLS
 from tidegate.platform.cloud.log_policy import log_policies, open_logs
 from tidegate.platform.cloud.page import renewed
 from tidegate.platform.cloud.roles.dagster_role import dagster
 from tidegate.platform.cloud.roles.lake_arns import LakeArns
-from tidegate.platform.cloud.roles.operator_role import operator
-from tidegate.platform.cloud.roles.roles import ROLES, giving
+from tidegate.platform.cloud.roles.person_roles import operator
+from tidegate.platform.cloud.roles.roles import ROLES, giving, webhook
 from tidegate.platform.cloud.roles.spark_role import spark
-from tidegate.platform.cloud.roles.webhook_role import webhook
 from tidegate.platform.cloud.statement import Statement, Statements, literal, permits
 from tidegate.platform.core.config.lake import LakeConfig
 

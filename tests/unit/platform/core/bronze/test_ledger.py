@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.core.bronze import older_reasons
+from tidegate.platform.core.bronze import ledger
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.ledger import COLUMNS, SETTLED, Cause, Effort, LedgerRow, Status, bounded, for_people
@@ -160,7 +160,7 @@ FOLDER = "s3a://lake/root/quarantine/rows/landing.sales/00000000000000000002-01J
     ],
 )
 def test_the_folder_in_a_reason_of_an_older_version_is_found(reason: str | None, folder: str | None) -> None:
-    assert older_reasons.bad_rows_folder(reason) == folder
+    assert ledger.bad_rows_folder(reason) == folder
 
 
 def test_people_read_the_folder_once_after_the_reason_of_any_version() -> None:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from tests.unit.conftest import PAPER
 from tidegate.platform.core.config.after_load import move_target, removes_source
 from tidegate.platform.core.config.json_schema import schema_text
-from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig
+from tidegate.platform.core.config.lake import CatalogSpec, DiscoverySpec, LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
 from tidegate.platform.core.config.yaml_document import read_yaml
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.discovery import discovered_table
-from tidegate.platform.core.routing.prefixes import table_holding
+from tidegate.platform.core.routing.route import table_holding
 
 ROOT = Path(__file__).parents[5]
 DATA = Path(__file__).parents[3] / "data"
@@ -787,3 +790,22 @@ def test_the_published_schema_is_current() -> None:
 @pytest.mark.parametrize("path", ["lake.yaml", "platform/demo/lake.yaml"])
 def test_the_shipped_files_are_valid(path: str) -> None:
     load_lake(ROOT / path, {"TIDEGATE_QUEUE_URL": "https://sqs/queue"})
+
+
+def test_all_tables_are_registered_unless_some_are_named() -> None:
+    every, some = CatalogSpec(bronze="raw"), CatalogSpec(silver="clean", tables=("orders",))
+    assert (every.has("items"), some.has("items"), some.has("orders")) == (True, False, True)
+
+
+@pytest.mark.parametrize(
+    ("catalog", "problem"),
+    [
+        ({}, "give bronze, silver, or both"),
+        ({"bronze": "lake", "silver": "lake"}, "their tables have the same names: give them two databases"),
+        ({"bronze": "Lake"}, "catalog.bronze"),
+        ({"bronze": "raw", "tables": ["other"]}, "there is no table other; correct the name, or leave `tables` out"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_to_do(catalog: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValidationError, match=problem):
+        LakeConfig.model_validate({**PAPER, "catalog": catalog})

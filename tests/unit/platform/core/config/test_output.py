@@ -10,13 +10,13 @@ import pytest
 from pydantic import ValidationError
 
 from tests.unit.conftest import PAPER
+from tidegate.platform.bronze.prepare.outputs import output_key
 from tidegate.platform.cloud.roles.dagster_role import dagster
-from tidegate.platform.cloud.roles.operator_role import operator
+from tidegate.platform.cloud.roles.person_roles import operator
 from tidegate.platform.cloud.roles.roles import giving
 from tidegate.platform.cloud.roles.spark_role import spark
 from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.bronze.birth import Birth
-from tidegate.platform.core.bronze.output_key import output_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
 from tidegate.platform.core.config.output import ExportSpec

@@ -18,8 +18,7 @@ from pyarrow import orc
 from pydantic import TypeAdapter
 from rich.console import Console
 
-from tidegate.platform.cli.answers.infer import InferAnswer
-from tidegate.platform.cli.commands.infer import run_infer
+from tidegate.platform.cli.commands.infer import InferAnswer, run_infer
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.config.fields import Name

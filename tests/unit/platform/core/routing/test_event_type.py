@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.core.config.forwarding.event_types import EventTypeRule
+from tidegate.platform.core.config.event_types import EventTypeRule
 from tidegate.platform.core.keys.key_pattern import KeyPattern
 from tidegate.platform.core.routing.event_type import EventTypes, TagsNeeded, Typed, Typing, Untyped, text_attributes
 

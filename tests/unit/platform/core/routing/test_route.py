@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.keys.nested import outermost, place_of
-from tidegate.platform.core.keys.object_key import is_hidden
+from tidegate.platform.core.keys.object_key import is_hidden, outermost, place_of
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import NoRoute, Routed, route
 

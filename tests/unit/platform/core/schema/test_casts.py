@@ -14,14 +14,14 @@ from time import process_time
 import pytest
 
 from tests.support.tracked import ROOT
-from tidegate.platform.core.forgetting.rescued_texts import rescued_texts
+from tidegate.platform.core.forgetting.persons import rescued_texts
 from tidegate.platform.core.schema import digits
 from tidegate.platform.core.schema.aligned import aligned
 from tidegate.platform.core.schema.casts import cast, decimal_text, try_cast
 from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.platform.core.schema.sql_types import parse_sql_type
-from tidegate.platform.core.silver.fates.key_text import is_no_value, value_of
-from tidegate.platform.core.silver.log_positions import comparable_position, log_position
+from tidegate.platform.core.silver.key_values import is_no_value, value_of
+from tidegate.platform.core.silver.presets import comparable_position, log_position
 
 #: Number of casts that are not from `cast` or `try_cast`, and why no text of a producer becomes a decimal by them.
 OF_OTHERS = {
@@ -33,12 +33,10 @@ OF_OTHERS = {
     "platform/core/schema/casts.py": (2, "the functions themselves"),
     "platform/core/schema/value_encoding.py": (5, "the number of some bytes, with a scale within bounds"),
     "platform/core/silver/awaited.py": (2, "NULL"),
-    "platform/core/silver/log_positions.py": (
-        1,
-        "a name that silver records, and NULL; `comparable_position` gives the SQL",
+    "platform/core/silver/presets.py": (
+        4,
+        "numbers, NULL, `aligned`, which bounds texts, and a name that `comparable_position` gives the SQL of",
     ),
-    "platform/core/silver/presets.py": (2, "NULL, and `aligned`, which bounds texts"),
-    "platform/core/silver/unavailable.py": (1, "numbers"),
 }
 #: A cast to a decimal, or to a type that is known later.
 _CAST = re.compile(r"(?i)\bas (decimal|\0\))")

@@ -16,7 +16,7 @@ from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Ty
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
-from tidegate.platform.core.silver.presets import resolved
+from tidegate.platform.core.silver.presets import resolved, unavailable
 from tidegate.platform.core.silver.rules import MergeRules, merge_rules
 
 ROW = "struct<id:bigint,name:string>"
@@ -303,3 +303,27 @@ def test_records_of_the_shape_that_is_documented_are_proposed_and_ordered(
     assert (found.keys, found.order) == ((key,), tuple(start + part for part in order))
     deletes = (found.deletes or "").split(" OR ")[0]
     assert deletes == ("`Op` = 'D'" if name == "dms.csv" else "payload.op = 'd'")
+
+
+@pytest.mark.parametrize(
+    ("kind", "condition"),
+    [
+        ("string", "c IN ('ab', 'YWI=')"),
+        ("binary", "c = CAST('ab' AS BINARY)"),
+        (
+            "array<string>",
+            "c IN (array('ab'), array('YWI='), array('187ef443-6122-31cc-af40-dc2b92f0eba0'))",
+        ),
+        ("array<binary>", "c = array(CAST('ab' AS BINARY))"),
+        ("array<int>", "c = CAST(array(97, 98) AS array<int>)"),
+        ("array<bigint>", "c = CAST(array(97, 98) AS array<bigint>)"),
+        ("map<string,string>", "map_keys(c) = array('ab')"),
+        ("int", None),
+        ("array<double>", None),
+        ("map<int,string>", None),
+        ("struct<a:string>", None),
+    ],
+)
+def test_each_type_has_its_placeholder(kind: str, condition: str | None) -> None:
+    assert unavailable("ab", parse_sql_type(kind), "c") == condition
+    assert unavailable(None, parse_sql_type(kind), "c") is None

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tidegate.platform.core.storage.cost import StoredSum, cost_lines, roll_up
+from tidegate.platform.core.storage.cost import BY, CostReport, StoredSum, cost_lines, roll_up
 from tidegate.platform.core.storage.prices import FREQUENT, GIGABYTE, StoragePrices
 
 PRICES = StoragePrices(
@@ -15,6 +15,8 @@ PRICES = StoragePrices(
     {"STANDARD": ((0.0, 0.02), (51200.0, 0.01)), "DEEP_ARCHIVE": ((0.0, 0.001),), FREQUENT: ((0.0, 0.5),)},
     monitoring=0.25,
 )
+
+REPORT_PRICES = StoragePrices("EUR", "2026-11-01", {"STANDARD": ((0.0, 0.02), (5.0, 0.01))})
 
 
 def test_a_group_pays_its_share_of_the_tiers_and_what_has_no_price_is_named() -> None:
@@ -63,3 +65,31 @@ def test_sums_by_fewer_dimensions_have_the_same_cost() -> None:
     assert sum(line.cost for line in cost_lines(found, PRICES)) == pytest.approx(
         sum(line.cost for line in cost_lines(sums, PRICES))
     )
+
+
+def test_every_division_adds_up_to_the_total() -> None:
+    sums = [
+        StoredSum((bucket, prefix, kind, age, size), kind, 1, GIGABYTE, GIGABYTE, 0)
+        for bucket in "abc"
+        for prefix in ("x/", "")
+        for kind in ("STANDARD", "OTHER")
+        for age, size in (("old", "small"), ("new", "large"))
+    ]
+    report = CostReport.of(sums, REPORT_PRICES)
+    assert (report.objects, report.size, report.unpriced) == (24, 24 * GIGABYTE, 12 * GIGABYTE)
+    assert report.cost == pytest.approx(5 * 0.02 + 7 * 0.01)
+    assert set(report.lines) == set(BY)
+    assert {by: len(lines) for by, lines in report.lines.items()} == {
+        ("bucket",): 3,
+        ("bucket", "prefix"): 6,
+        ("storage_class",): 2,
+        ("age",): 2,
+        ("size",): 2,
+    }
+    for lines in report.lines.values():
+        assert sum(line.cost for line in lines) == pytest.approx(report.cost)
+
+
+def test_nothing_costs_nothing() -> None:
+    report = CostReport.of([], REPORT_PRICES)
+    assert (report.objects, report.size, report.cost, report.unpriced) == (0, 0, 0, 0)

@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.core.events.row_message import RowOrigin, row_of
+from tidegate.platform.core.events.row_queue import RowOrigin, row_of
 from tidegate.platform.core.webhook.delivery import Delivery, delivery_of
-from tidegate.platform.core.webhook.rate_limit import RateLimit
-from tidegate.platform.core.webhook.received import Received
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
-from tidegate.platform.core.webhook.scheme import Scheme
+from tidegate.platform.core.webhook.scheme import Received, Scheme
 from tidegate.platform.core.webhook.schemes import scheme_of
 from tidegate.platform.lake.aws.message import Message
+from tidegate.platform.webhook.application import RateLimit
 
 NOW = 1_700_000_000
 DAY = 86_400_000

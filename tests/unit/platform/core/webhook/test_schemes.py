@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.config.webhook import Verification
-from tidegate.platform.core.webhook.received import TOLERANCE, Received
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
+from tidegate.platform.core.webhook.scheme import TOLERANCE, Received
 from tidegate.platform.core.webhook.schemes import scheme_of
 
 #: The key of the example, which is public. Scanners take the joined text for a secret.

@@ -13,7 +13,7 @@ import pytest
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.routing.event_type import EventTypes, Typed
-from tidegate.platform.core.routing.prefixes import table_holding
+from tidegate.platform.core.routing.route import table_holding
 from tidegate.platform.demo.events import catalog, events_lake_file, oracle, producers
 from tidegate.platform.demo.events.catalog import MAX_TYPES, MIN_TYPES, Contract, event_types
 from tidegate.platform.demo.events.producers import BARRIER, BUCKET, Operation, produce_events

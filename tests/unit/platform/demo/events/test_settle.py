@@ -13,13 +13,13 @@ from typing import ClassVar
 
 import pytest
 
-from tidegate.platform.core.webhook.received import Received
 from tidegate.platform.core.webhook.refusal import Refusal
-from tidegate.platform.core.webhook.standard import verify
+from tidegate.platform.core.webhook.scheme import Received
+from tidegate.platform.core.webhook.schemes import verify_standard
 from tidegate.platform.demo.events import settle
 from tidegate.platform.demo.events.billing import SECRET, BillingProvider, billing_row
-from tidegate.platform.demo.events.consumer_process import ConsumerProcess
 from tidegate.platform.demo.events.settle import PendingWork, wait_until_arrived
+from tidegate.platform.demo.events.subscribers import ConsumerProcess
 from tidegate.platform.demo.settle import NotSettled
 
 NOTHING, SOME = PendingWork(0, 0, 0, 0, 0), PendingWork(1_200, 0, 3, 0, 0)
@@ -58,7 +58,7 @@ class _Billed(BaseHTTPRequestHandler):
         self.seen.add(name)
         try:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            verify(Received(headers, body, time.time()), [SECRET])
+            verify_standard(Received(headers, body, time.time()), [SECRET])
         except Refusal:
             self._answer(401)
             return

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from tidegate.platform.core.inventory.folder_inventory import FolderInventory
 from tidegate.platform.inventory.costs.inventory_sizes import ListedFolder, usable_sizes
+from tidegate.platform.lake.inventory.folder import FolderInventory
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 

@@ -12,12 +12,11 @@ import yaml
 from pyspark.errors import PySparkException
 
 from tests.unit.conftest import PAPER
-from tidegate.platform.core.config.costs import CostsSpec
+from tidegate.platform.core.config.lake import CostsSpec
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.costs.figures import FIGURES
 from tidegate.platform.core.costs.replay import Timing
-from tidegate.platform.core.costs.report import TableReport
-from tidegate.platform.core.costs.table_cost import Recorded
+from tidegate.platform.core.costs.table_cost import Recorded, TableReport
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.storage.prices import StoragePrices
 from tidegate.platform.inventory.costs import measure

@@ -22,15 +22,15 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tidegate.platform.bronze.after_load import Loaded, remove_or_tag
-from tidegate.platform.bronze.prepare.parquet_footers import parquet_footers
+from tidegate.platform.bronze.prepare.parquet_candidates import parquet_footers
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.bronze.plan import Candidate, Plan, PlannedHint
 from tidegate.platform.core.config.after_load import MoveOrTag
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.events.row_message import RowOrigin
+from tidegate.platform.core.config.routes import RouteSpec
+from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.webhook.refusal import Refusal
@@ -43,10 +43,8 @@ from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.forwarding.delivery import Delivery, deliver
-from tidegate.platform.lake.forwarding.destination import QueueDestination, TopicDestination
-from tidegate.platform.lake.forwarding.object_action import ObjectAction
-from tidegate.platform.lake.forwarding.sharded_topics import ShardedTopics
-from tidegate.platform.lake.forwarding.tag_objects import tag_objects
+from tidegate.platform.lake.forwarding.destination import QueueDestination, ShardedTopics, TopicDestination
+from tidegate.platform.lake.forwarding.object_action import ObjectAction, tag_objects
 from tidegate.platform.lake.forwarding.unwrap_arrays import unwrap_arrays
 from tidegate.platform.operations.redrive import RedriveRequest, redrive_messages
 from tidegate.platform.webhook.queue_writer import QueueWriter
@@ -510,7 +508,7 @@ LOOPS: dict[str, Loop] = {
     "platform/lake/aws/cloudwatch.py": Loop("the lake's own metrics, and no thing of a producer"),
     "platform/lake/aws/multipart_uploads.py": TABLES,
     "platform/lake/lake_root/batches.py": OWN,
-    "platform/lake/lake_root/operations_log.py": OWN,
+    "platform/lake/lake_root/logs.py": OWN,
     "platform/bronze/after_load.py": Loop("test_one_of_many_files_that_after_load_tags"),
     "platform/bronze/completion/datasets.py": PROBES,
     "platform/bronze/look.py": PROBES,
@@ -519,24 +517,21 @@ LOOPS: dict[str, Loop] = {
     "platform/bronze/prepare/load/candidates.py": FILES,
     "platform/bronze/prepare/load/load.py": PROBES,
     "platform/bronze/prepare/load/repeated_messages.py": SPARK,
-    "platform/bronze/prepare/load/unreadable.py": FILES,
-    "platform/bronze/prepare/parquet_copies.py": FILES,
-    "platform/bronze/prepare/parquet_footers.py": FILES,
+    "platform/bronze/prepare/parquet_candidates.py": FILES,
     "platform/bronze/prepare/register.py": PROBES,
     "platform/bronze/publish.py": OWN,
     "platform/inventory/costs/measure.py": TABLES,
     "platform/inventory/costs/recorded_tables.py": TABLES,
-    "platform/forgetting/kept_lines.py": OWN,
     "platform/forgetting/kept_objects.py": OWN,
     "assets/health/measure.py": TABLES,
     "platform/maintenance/vacuum.py": OWN,
     "platform/operations/dead_letters.py": TYPES,
-    "platform/bronze/reconcile/known_etags.py": PROBES,
+    "platform/bronze/reconcile/listing.py": PROBES,
     "platform/silver/audit/found_keys.py": SPARK,
     "platform/silver/changes.py": OWN,
     "platform/inventory/audited.py": TABLES,
     "platform/inventory/incomplete.py": TABLES,
-    "platform/inventory/kept_history.py": OWN,
+    "platform/inventory/grown.py": OWN,
     "platform/cli/check/forget.py": OWN,
     "platform/cli/check/lake.py": OWN,
     "platform/cli/inventory/enable.py": TABLES,
@@ -553,15 +548,14 @@ LOOPS: dict[str, Loop] = {
     "platform/lake/lake_root/after_notes.py": OWN,
     "platform/lake/lake_root/forgotten.py": OWN,
     "platform/lake/lake_root/inbox.py": OWN,
-    "platform/lake/lake_root/intake_log.py": OWN,
     "platform/lake/lake_root/outbox.py": OWN,
     "platform/lake/lake_root/quarantine.py": OWN,
-    "platform/lake/lake_root/waiting_signals.py": OWN,
+    "platform/lake/lake_root/waiting.py": OWN,
     "platform/lake/parquet/footers.py": SPARK,
     "platform/lake/sql_names.py": TABLES,
     "platform/lake/threads.py": Loop("the loop itself"),
     "platform/routes/forwarder.py": TABLES,
-    "platform/routes/spread.py": ROUTES,
+    "platform/routes/lane.py": ROUTES,
     "platform/intake/event_typing.py": TYPES,
     "platform/intake/message_routing.py": PROBES,
     "platform/intake/row_objects.py": OWN,

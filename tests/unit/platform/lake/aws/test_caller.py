@@ -16,8 +16,7 @@ from rich.console import Console
 from tests.support.lakes.objects import Objects
 from tests.unit.conftest import PAPER
 from tidegate.platform.cli import environment
-from tidegate.platform.cli.commands import sql
-from tidegate.platform.cli.doctor import doctor
+from tidegate.platform.cli.commands import doctor, sql
 from tidegate.platform.cli.groups.inventory import drop_bucket, enable
 from tidegate.platform.cli.inventory import drop_bucket as dropping
 from tidegate.platform.cli.inventory import enable as enabling

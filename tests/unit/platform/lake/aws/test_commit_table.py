@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tidegate.platform.cloud.commit_table import CommitTable
-from tidegate.platform.core.keys.path_spellings import spellings
+from tidegate.platform.core.keys.s3_address import spellings
 from tidegate.platform.lake.aws.commit_table import CommitEntry, chosen, is_ours
 
 FACTS: dict[str, Any] = json.loads((Path(__file__).parents[3] / "data" / "commit_table.json").read_text())

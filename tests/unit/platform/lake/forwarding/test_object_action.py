@@ -16,15 +16,14 @@ from pydantic import ValidationError
 
 from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.config.after_load import moved_key
-from tidegate.platform.core.config.forwarding.routes import RouteSpec
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.core.routing.eligible import is_forwarded, route_takes
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectGone, StoreError
 from tidegate.platform.lake.forwarding import unwrap_arrays as module
 from tidegate.platform.lake.forwarding.delivery import deliver
-from tidegate.platform.lake.forwarding.object_action import ObjectAction
-from tidegate.platform.lake.forwarding.tag_objects import tag_objects
+from tidegate.platform.lake.forwarding.object_action import ObjectAction, tag_objects
 from tidegate.platform.lake.forwarding.unwrap_arrays import unwrap_arrays
 
 

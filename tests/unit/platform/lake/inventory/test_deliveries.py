@@ -10,8 +10,7 @@ import pytest
 
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.inventory.manifest import InventoryError
-from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.keys.s3_object import S3Object
+from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, StoreError
 from tidegate.platform.lake.inventory.deliveries import delivered_manifest
 

@@ -9,8 +9,8 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tests.support.lakes.objects import Objects
+from tidegate.platform.bronze.prepare.formats.declared_columns import Orc
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
-from tidegate.platform.bronze.prepare.formats.orc_files import Orc
 from tidegate.platform.bronze.prepare.load.server_losses import ServerLost
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.hint import Hint

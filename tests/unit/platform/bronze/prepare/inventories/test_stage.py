@@ -10,10 +10,11 @@ import pytest
 from pyspark.errors import AnalysisException, PySparkException
 
 from tidegate.platform.bronze.prepare.inventories import stage as staging
-from tidegate.platform.bronze.prepare.inventories.entry import Entry
+from tidegate.platform.bronze.prepare.inventories.stage import SMALL_BYTES, Entry, alike
 from tidegate.platform.core.inventory.delivery import Delivery, Subject, has_entered, superseded_reason
-from tidegate.platform.core.inventory.file_schema import Column
-from tidegate.platform.core.inventory.manifest import Inventory
+from tidegate.platform.core.inventory.manifest import Column, Inventory, InventoryFile
+
+COLUMNS = {"key": "string", "size": "bigint"}
 
 
 def entry(bucket: str, *left_out: Column) -> Entry:
@@ -65,3 +66,24 @@ def test_a_delivery_that_brought_rows_is_no_older_one_by_its_reason() -> None:
     assert has_entered(entry("a", Column("tags", "map<string,string>", "")).left_out)
     assert not has_entered(superseded_reason("2026-11-04T01-00Z"))
     assert not has_entered("older than the inventory of 2026-11-04T01-00Z, which the table has: it brings no rows")
+
+
+def entry_of(bucket: str, *sizes: int, key: str = "data/0.parquet", **more: Any) -> Entry:
+    files = tuple(InventoryFile(f"{number}{key}", size, "") for number, size in enumerate(sizes))
+    inventory = Inventory("s3://x/manifest.json", "x", bucket, 0.0, files=files, **{"format": "parquet", **more})
+    return Entry(Delivery(Subject(bucket, "all"), "2026-11-01T01-00Z"), Mock(), inventory, {})
+
+
+def test_small_inventories_of_one_format_and_the_same_columns_are_read_at_once() -> None:
+    one, two = (entry_of(bucket, 1, SMALL_BYTES - 1, columns=COLUMNS) for bucket in "ab")
+    assert alike([one, two]) == [[one, two]]
+    alone = [
+        entry_of("c", 1, SMALL_BYTES, columns=COLUMNS),
+        entry_of("d", columns=COLUMNS),
+        entry_of("e", 1, columns={**COLUMNS, "e_tag": "string"}),
+        entry_of("f", 1, columns=dict(reversed(COLUMNS.items()))),
+        entry_of("g", 1, columns=COLUMNS, format="orc"),
+        # Spark's address of such a file is not its key.
+        entry_of("h", 1, columns=COLUMNS, key="data/a b.parquet"),
+    ]
+    assert alike([one, *alone, two]) == [[one, two], *([each] for each in alone)]

@@ -20,11 +20,10 @@ from tidegate.platform.bronze.prepare.formats.parquet_files import Parquet
 from tidegate.platform.bronze.prepare.load import load, load_columns
 from tidegate.platform.bronze.prepare.load.server_losses import ServerLost
 from tidegate.platform.core.bronze.batch import Add
-from tidegate.platform.core.bronze.batch_draft import BatchDraft
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.bronze.plan import Candidate, PlannedHint, make_plan
+from tidegate.platform.core.bronze.plan import BatchDraft, Candidate, PlannedHint, make_plan
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_types import Field, Simple, Type
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS

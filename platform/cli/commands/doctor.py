@@ -1,0 +1,326 @@
+"""`tidegate doctor` checks how the lake's commits are coordinated, and what dead writers left in its logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+from importlib.metadata import version
+from itertools import chain
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from rich.console import Console
+from rich.text import Text
+
+from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.check.catalog import Check
+from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, findings_answer, show
+from tidegate.platform.cli.check.runs import check_runs
+from tidegate.platform.cli.commands.doctor_logs import LogDoctor
+from tidegate.platform.cli.environment import client
+from tidegate.platform.cloud.commit_table import CommitTable as WantedTable
+from tidegate.platform.core.wording import first_line
+from tidegate.platform.lake.aws.caller import caller
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.aws.commit_table import CommitTable
+from tidegate.platform.lake.aws.s3 import StoreError
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS, other_values, server_settings
+
+DYNAMODB_STORE = "io.tidegate.storage.DynamoDbLogStore"
+_CLASSIC = "io.delta.storage.S3DynamoDBLogStore"
+_CONDITIONAL = (DYNAMODB_STORE, "io.tidegate.storage.ConditionalS3LogStore")
+LOG_STORE_CLASS = "spark.delta.logStore.class"
+LOG_STORE_S3A = "spark.delta.logStore.s3a.impl"
+LOG_STORE_S3 = "spark.delta.logStore.s3.impl"
+_FAST_LISTING = "delta.enableFastS3AListFrom"
+#: How S3A reads objects.
+_STREAM = "fs.s3a.input.stream.type"
+
+
+def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair: bool, as_json: bool = False) -> bool:
+    """Examine the log of every table of the lake and print the findings.
+
+    Args:
+        console: takes the output.
+        lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
+        home: home of a running local platform; None takes a running default one, else the environment.
+        repair: first settle pending commits, close what dead writers left open and delete old staged commits.
+        as_json: print only one JSON list of all findings, at the end.
+
+    Returns:
+        Whether nothing is wrong.
+
+    Raises:
+        CommandError: nothing runs on the home, or no Spark server answers.
+    """
+    using = client(home, lake)
+    found = []
+    with using.opened() as opened:
+        if repair:
+            opened.store.operations.put("doctor --repair", caller(using.settings.aws))
+        runs = check_runs(using.home, opened.config.lake.name or "", *_tables(opened))
+        for finding in chain(_examine_tables(opened, using.settings.aws, repair=repair), runs):
+            found.append(finding)
+            if not as_json:
+                show(console, finding, "PROBLEM ")
+    failed = sum(not finding.ok for finding in found)
+    if as_json:
+        print_answer(console, findings_answer(found))
+    else:
+        verdict = f"{failed} problems" if failed else "nothing is wrong"
+        console.print(Text(f"\n{verdict}", style="red" if failed else "green"))
+    return not failed
+
+
+def _tables(opened: Lake) -> tuple[list[str], list[str]]:
+    """Returns the keys of the tables, and the names of the silver tables."""
+    return opened.store.births.tables(), [spec.name for spec in opened.config.tables if spec.silver]
+
+
+def _examine_tables(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding]:
+    server = str(opened.delta.remote)
+    buckets = [*opened.config.buckets, opened.store.bucket]
+    yield checked(Check.SPARK_LOG_STORE, server, lambda: check_store(opened.delta, buckets))
+    yield checked(Check.SPARK_LISTING, server, lambda: check_listing(opened.delta))
+    yield checked(Check.SPARK_SETTINGS, server, lambda: check_settings(server_settings(opened.delta.remote)))
+    yield checked(Check.SPARK_STREAM, server, lambda: check_stream(opened.delta))
+    yield checked(Check.SPARK_JARS, server, lambda: check_jars(opened.delta))
+    entries = None
+    if log_store(opened.delta) in (DYNAMODB_STORE, _CLASSIC):
+        try:
+            entries = commit_table(opened.delta, aws)
+        except Failed as problem:
+            yield Finding(Check.SPARK_COMMIT_TABLE, server, False, str(problem))
+        else:
+            yield checked(Check.COMMIT_TABLE_STATE, entries.name, partial(check_table, entries))
+    doctor = LogDoctor(opened.store.objects, entries)
+    for found in locations(opened):
+        if isinstance(found, Finding):
+            yield found
+            continue
+        name, location = found
+        if repair:
+            yield checked(Check.LOG_REPAIR, name, partial(_repair, opened.delta, doctor, location))
+        yield from doctor.examine(name, location)
+
+
+def _repair(delta: Delta, doctor: LogDoctor, location: str) -> str:
+    try:
+        # Opening a log settles what its newest entry promises. The first open after a commit by the server itself may
+        # not read the entries.
+        for _ in range(2):
+            delta.table_state(location)
+    except PySparkException as error:
+        raise Failed(first_line(error)) from None
+    return f"settled; {doctor.close(location)} entries closed, {doctor.sweep(location)} staged commits swept"
+
+
+def commit_table(delta: Delta, aws: Aws) -> CommitTable:
+    """Returns the table of entries that the server uses, whatever the settings of this process are.
+
+    Raises:
+        Failed: the server does not report it completely, or its settings contradict each other.
+    """
+    try:
+        address = delta.commit_table()
+    except PySparkException as error:
+        raise Failed(f"the server does not report its table: {first_line(error)}") from None
+    if log_store(delta) == _CLASSIC:
+        address = replace(address, region=_classic_region(delta))
+    if address.region is None:
+        raise Failed(
+            "its region is not configured: set fs.s3a.endpoint.region, or the log store's ddb.region, on the server"
+        )
+    there = aws.elsewhere(address.region, address.endpoint)
+    return CommitTable(there.client("dynamodb"), address)
+
+
+def _classic_region(delta: Delta) -> str:
+    """Returns the region of Delta's own store. It ignores S3A's region, which the server's answer falls back to."""
+    key = f"{_CLASSIC}.ddb.region"
+    return conf(delta, f"spark.{key}") or conf(delta, f"spark.hadoop.{key}") or "us-east-1"
+
+
+def check_store(delta: Delta, buckets: Iterable[str]) -> str:
+    """Check which log store commits go through, and that the server's settings are safe with it.
+
+    Args:
+        delta: the server.
+        buckets: buckets of the tables; S3A also has settings for each bucket.
+
+    Raises:
+        Failed: commits may be lost.
+    """
+    if of_all := conf(delta, LOG_STORE_CLASS):
+        _check_of_all(delta, of_all)
+    store = log_store(delta)
+    scopes = ["fs.s3a", *(f"fs.s3a.bucket.{bucket}" for bucket in buckets)]
+    settings = [conf(delta, f"spark.hadoop.{scope}.performance.flags") for scope in scopes]
+    flags = {flag.strip() for setting in settings for flag in setting.split(",") if flag.strip()}
+    if store not in _CONDITIONAL and flags & {"*", "create"}:
+        raise Failed(
+            f"{store or 'Delta’s own single-driver store'} with fs.s3a.performance.flags={','.join(sorted(flags))}: a "
+            f"commit silently overwrites another commit. Set {LOG_STORE_S3A}={DYNAMODB_STORE}"
+        )
+    if not store:
+        raise Failed(f"none is set, so drivers overwrite each other's commits: {LOG_STORE_S3A}={DYNAMODB_STORE}")
+    if store == _CLASSIC:
+        raise Failed(
+            "Delta's own store loses commits next to writers that publish conditionally, as ours do: set "
+            f"{LOG_STORE_S3A}={DYNAMODB_STORE}, keep the other settings"
+        )
+    if not of_all:
+        _check_of_s3(delta, store)
+    return store
+
+
+def _check_of_all(delta: Delta, store: str) -> None:
+    if conf(delta, LOG_STORE_S3A) or conf(delta, LOG_STORE_S3):
+        raise Failed(
+            f"Delta opens no table while {LOG_STORE_CLASS} is set together with {LOG_STORE_S3A} or {LOG_STORE_S3}: "
+            f"unset {LOG_STORE_CLASS}"
+        )
+    if store not in _CONDITIONAL:
+        raise Failed(
+            f"{LOG_STORE_CLASS}={store} decides for every scheme: unset it, and set {LOG_STORE_S3A} and {LOG_STORE_S3} "
+            f"to {DYNAMODB_STORE}"
+        )
+
+
+def _check_of_s3(delta: Delta, store: str) -> None:
+    other = conf(delta, LOG_STORE_S3)
+    # A missing key does no harm if nothing opens s3://.
+    if (other or conf(delta, "spark.hadoop.fs.s3.impl")) and other not in (store, *_CONDITIONAL):
+        raise Failed(
+            f"{store} for s3a://, {other or 'Delta’s own single-driver store'} for s3://: commits to one table under "
+            f"both may overwrite each other. Set {LOG_STORE_S3}={store}"
+        )
+
+
+def check_listing(delta: Delta) -> str:
+    """Check that logs are listed correctly.
+
+    Raises:
+        Failed: Delta's own store for one driver treats keys below folders of `_delta_log` as commits.
+    """
+    for key in (f"spark.hadoop.{_FAST_LISTING}", _FAST_LISTING):
+        if conf(delta, key).strip().lower() == "true":
+            raise Failed(
+                f"{key}=true: Delta 4.4.0's own store then lists the folders of _delta_log too, and a copy of a commit "
+                "in one of them breaks the table. Unset it: Tidegate's log stores list as fast without it"
+            )
+    return f"{_FAST_LISTING} is off"
+
+
+def check_settings(found: Mapping[str, str]) -> str:
+    """Check that other clients of the server see the values that Tidegate's sessions see.
+
+    Args:
+        found: settings of a session of another client.
+
+    Raises:
+        Warned: they may see others.
+    """
+    if others := other_values(found):
+        listed = ", ".join(f"{name} is {value or 'not set'}" for name, value in others.items())
+        wanted = " ".join(f"{name}={VALUE_SETTINGS[name]}" for name in others if name in VALUE_SETTINGS)
+        unset = " ".join(name for name in others if name not in VALUE_SETTINGS)
+        ways = [f"set {wanted}" if wanted else "", f"unset {unset}" if unset else ""]
+        raise Warned(
+            f"{listed}: Tidegate sets what decides a value in its own sessions, and queries of others may give other "
+            f"values. On the server, {' and '.join(way for way in ways if way)}"
+        )
+    return f"the {len(VALUE_SETTINGS)} settings that decide values are those of Tidegate's sessions"
+
+
+def check_stream(delta: Delta) -> str:
+    """Check that S3A reads objects as they are now.
+
+    Raises:
+        Warned: its stream remembers objects by name.
+    """
+    stream = conf(delta, f"spark.hadoop.{_STREAM}").strip()
+    if stream.lower() != "classic":
+        raise Warned(
+            f"{_STREAM} is {stream or 'not set, and its default is analytics'}: queries of registered files may show "
+            "an object that was overwritten, and a load asks S3 for the status of each file. Set it to classic"
+        )
+    return f"{_STREAM} is classic"
+
+
+def check_jars(delta: Delta) -> str:
+    """Check which jars the server commits with.
+
+    Raises:
+        Failed: a jar is missing, or the version of ours or of Delta's is not the one in this Python.
+    """
+    try:
+        jars = delta.jars()
+    except PySparkException as error:
+        raise Failed(
+            f"the server does not know tidegate.system.jars ({first_line(error)}): its Tidegate jar is "
+            "missing or older than this program; build it with `make jars`"
+        ) from None
+    if missing := [component for component, jar in jars.items() if jar is None]:
+        raise Failed(f"the server has no {', '.join(missing)}: put all jars of `make jars` on its class path")
+    mine = f"tidegate-jvm-{version('tidegate')}.jar"
+    if jars["Tidegate"] != mine:
+        raise Failed(f"the server has {jars['Tidegate']}, this program needs {mine}: build it with `make jars`")
+    delta_version = version("delta-spark")
+    if not str(jars["Delta"]).endswith(f"-{delta_version}.jar"):
+        raise Failed(
+            f"the server has {jars['Delta']}, this Python has delta-spark {delta_version}: use the jars of "
+            "`make jars`, and the version of requirements/runtime.txt"
+        )
+    return ", ".join(jar for jar in jars.values() if jar)
+
+
+def check_table(entries: CommitTable) -> str:
+    """Check that the DynamoDB table is active and its items expire.
+
+    Raises:
+        Failed: the table is missing or not active, or its items never expire.
+    """
+    state = entries.state()
+    if state is None:
+        raise Failed("there is none; the first commit creates it, unless ddb.create=false forbids that")
+    if state.status != "ACTIVE":
+        raise Failed(f"it is {state.status}")
+    if state.ttl != (expiry := WantedTable().expiry):
+        raise Failed(f"TTL is not enabled on {expiry}, so its items never expire: enable it")
+    if entries.address.possibly_lost:
+        raise Failed(
+            f"the server has closed {entries.address.possibly_lost} commits of other writers that are in no log, since "
+            "it began: the checks of staged commits below list them"
+        )
+    return f"{state.billing}, TTL on {expiry}, in {entries.where}"
+
+
+def locations(opened: Lake) -> Iterator[tuple[str, str] | Finding]:
+    """Yields name and location of every Delta table of the lake, or a finding if the location is not known."""
+    for table_key in opened.store.births.tables():
+        try:
+            table = opened.table(table_key)
+        except (StoreError, ValueError) as error:
+            yield Finding(Check.LOG_LOCATION, table_key, False, str(error))
+            continue
+        if table.birth is not None:
+            if not table.birth.output:
+                yield f"bronze.{table.birth.name}", table.birth.location
+            yield f"ledger.{table.birth.name}", table.ledger.location
+    for spec in opened.config.tables:
+        if spec.silver:
+            yield f"silver.{spec.name}", opened.store.uri("silver", spec.name)
+
+
+def log_store(delta: Delta) -> str:
+    """Returns the class that publishes commits on the server; empty when none is set."""
+    return conf(delta, LOG_STORE_CLASS) or conf(delta, LOG_STORE_S3A)
+
+
+def conf(delta: Delta, key: str) -> str:
+    """Returns a setting of the Spark server; empty when not set."""
+    return delta.session.conf.get(key, "") or ""

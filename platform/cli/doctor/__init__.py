@@ -1,1 +1,0 @@
-"""`tidegate doctor`: the installation, and the logs of tables."""

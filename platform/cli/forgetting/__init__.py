@@ -1,1 +1,0 @@
-"""`tidegate forget`: what it does, and what it prints."""

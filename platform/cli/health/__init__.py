@@ -1,1 +1,0 @@
-"""`tidegate status` and `tidegate tail`: the health of a lake in the terminal."""

@@ -1,0 +1,109 @@
+"""The permissions of persons: of one who runs all commands, and of one who only looks."""
+
+from __future__ import annotations
+
+from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER, LakeArns, owned
+from tidegate.platform.cloud.roles.shared_statements import inventory_statements, upload_statements
+from tidegate.platform.cloud.statement import Statement, Statements, without_empty
+from tidegate.platform.core.config.lake import LakeConfig
+
+
+def operator(config: LakeConfig) -> Statements:
+    """Return what `tidegate check`, `doctor` and the other commands need in addition to Dagster's permissions."""
+    arns = LakeArns(config)
+    return without_empty(
+        *inventory_statements(config),
+        *upload_statements(config),
+        Statement(
+            "Topics",
+            ("sns:GetTopicAttributes",),
+            tuple(dict.fromkeys(topic for route in config.routes for topic in route.topics)),
+            "`check`",
+        ),
+        Statement(
+            "DeadLetterQueues",
+            ("sqs:GetQueueUrl",),
+            arns.dead_letters(),
+            "`check`",
+        ),
+        *_buckets(config, arns),
+        Statement(
+            "CommitTable",
+            ("dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive"),
+            (arns.commit_table(),),
+            "`doctor`",
+        ),
+        Statement(
+            "CommitEntries",
+            ("dynamodb:Query", "dynamodb:UpdateItem"),
+            (arns.commit_table(),),
+            "`doctor`, for this lake's tables alone; with `--repair` it closes entries",
+            {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": arns.paths()}},
+        ),
+    )
+
+
+def _buckets(config: LakeConfig, arns: LakeArns) -> Statements:
+    return owned(
+        arns,
+        Statement(
+            "Notifications",
+            ("s3:GetBucketNotification",),
+            tuple(arns.address.bucket(bucket) for bucket in config.buckets),
+            "`check`",
+        ),
+        Statement(
+            "BucketPolicies",
+            ("s3:GetBucketPolicy",),
+            tuple(map(arns.address.bucket, arns.registered_buckets)),
+            "`check` asks whether producers can write to the logs of registered tables",
+        ),
+        Statement(
+            "LogsOfRegisteredTables",
+            ("s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),
+            arns.registered(LOG_FOLDER),
+            "`check` puts a probe there and deletes it, `doctor --repair` deletes what writers that died left",
+        ),
+        Statement(
+            "Probes",
+            ("s3:DeleteObject",),
+            (
+                *arns.registered(COPIES_FOLDER),
+                *map(arns.address.folder, (*config.after_load_folders, *config.output_roots)),
+            ),
+            "`check` deletes its probes",
+        ),
+    )
+
+
+def reader(config: LakeConfig) -> Statements:
+    """Return what the commands need that change nothing. Queries run on the Spark server, with its role."""
+    arns = LakeArns(config)
+    return without_empty(
+        *owned(
+            arns,
+            Statement(
+                "ListBuckets",
+                ("s3:ListBucket",),
+                arns.buckets(*config.output_roots),
+                "listings, and so that S3 answers 404 for a key that is gone",
+            ),
+            Statement(
+                "ReadSources",
+                ("s3:GetObject",),
+                tuple(map(arns.address.objects, config.buckets)),
+                "`trace` compares the object with the ledger",
+            ),
+            Statement("ReadLake", ("s3:GetObject",), arns.lake(), "manifests, batches, records, quarantine"),
+        ),
+        Statement(
+            "CountMessages",
+            ("sqs:GetQueueAttributes", *(("sqs:GetQueueUrl",) if _named(config) else ())),
+            (*arns.queues(), *arns.dead_letters()),
+            "`status`: how many messages wait",
+        ),
+    )
+
+
+def _named(config: LakeConfig) -> bool:
+    return any(queue.given_name for queue in config.every_queue)

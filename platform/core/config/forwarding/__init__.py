@@ -1,1 +1,0 @@
-"""Event types and routes in `lake.yaml`."""

@@ -1,1 +1,0 @@
-"""Maintenance: what is deleted, and after how long."""

@@ -1,1 +1,0 @@
-"""What a silver table records of how its rows were made."""

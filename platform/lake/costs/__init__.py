@@ -1,1 +1,0 @@
-"""Reads what tables have recorded of their work, and the bytes that they have."""

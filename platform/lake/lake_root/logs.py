@@ -1,0 +1,81 @@
+"""The logs: messages and events that lead to no table, and which person requested which operation, and when."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from ulid import ULID
+
+from tidegate.platform.core.routing.unrouted import Unrouted
+from tidegate.platform.lake.lake_root.root import LakeRoot
+from tidegate.platform.lake.threads import parallel
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeEntry:
+    """What one tick received from one queue that has no table.
+
+    Attributes:
+        counters: events by outcome.
+        unrouted: these events, without those of commits, which are only counted.
+    """
+
+    counters: Mapping[str, int]
+    unrouted: tuple[Unrouted, ...]
+
+
+class IntakeLog:
+    """`intake/<yyyy-mm-dd>/<ULID>.json`."""
+
+    def __init__(self, root: LakeRoot) -> None:
+        self._root = root
+
+    def put(self, counters: Mapping[str, int], unrouted: Sequence[Unrouted]) -> None:
+        """Write an entry.
+
+        Args:
+            counters: events by outcome.
+            unrouted: those that the log keeps.
+        """
+        day = datetime.now(UTC).strftime("%Y-%m-%d")
+        rows = [event.to_row() for event in unrouted]
+        self._root.objects.put(
+            self._root.bucket,
+            self._root.key("intake", day, f"{ULID()}.json"),
+            json.dumps({"format": 1, "counters": counters, "rows": rows}, ensure_ascii=False),
+        )
+
+    def entries(self, day: str | None = None) -> Iterator[IntakeEntry]:
+        """Read the entries of a day (yyyy-mm-dd, UTC), or all entries."""
+        objects, bucket = self._root.objects, self._root.bucket
+        prefix = self._root.key("intake", *([day] if day else []), "")
+        keys = [item.key for item in objects.under(bucket, prefix)]
+        for body in parallel(lambda key: objects.get(bucket, key), keys):
+            if body is not None:
+                entry = json.loads(body)
+                yield IntakeEntry(entry["counters"], tuple(map(Unrouted.from_row, entry["rows"])))
+
+
+class OperationsLog:
+    """`operations/<yyyy-mm-dd>/<ULID>.json`."""
+
+    def __init__(self, root: LakeRoot) -> None:
+        self._root = root
+
+    def put(self, operation: str, by: str, **facts: Any) -> str:
+        """Write an entry before the operation begins. Returns the entry's `s3://` address."""
+        now = datetime.now(UTC)
+        body = {"format": 1, "operation": operation, "by": by, "at": now.isoformat(timespec="seconds"), **facts}
+        key = self._root.key("operations", now.strftime("%Y-%m-%d"), f"{ULID()}.json")
+        self._root.objects.put_if_absent(self._root.bucket, key, json.dumps(body, ensure_ascii=False))
+        return self._root.address(key)
+
+    def entries(self) -> Iterator[dict[str, Any]]:
+        """All entries of the log, oldest first."""
+        for item in self._root.objects.under(self._root.bucket, self._root.key("operations", "")):
+            if body := self._root.objects.get(self._root.bucket, item.key):
+                yield json.loads(body)

@@ -1,0 +1,212 @@
+"""The doctor's findings about the server's jars and its table of entries."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+
+from tidegate.platform.cli.check.findings import Failed, Warned
+from tidegate.platform.cli.commands.doctor import (
+    DYNAMODB_STORE,
+    check_jars,
+    check_listing,
+    check_settings,
+    check_store,
+    check_stream,
+    check_table,
+    commit_table,
+)
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.aws.commit_table import CommitTableAddress
+from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
+
+GOOD = {"Tidegate": f"tidegate-jvm-{version('tidegate')}.jar", "Delta": "delta-spark_4.2_2.13-4.4.0.jar"}
+
+
+_NAMES = {
+    "spark.delta.logStore.s3a.impl": "impl",
+    "spark.delta.logStore.s3.impl": "impl_of_s3",
+    "spark.delta.logStore.class": "impl_of_all",
+    "spark.hadoop.fs.s3.impl": "s3",
+    "spark.hadoop.fs.s3a.performance.flags": "flags",
+    "spark.hadoop.fs.s3a.bucket.landing.performance.flags": "flags_of_landing",
+    "spark.hadoop.fs.s3a.input.stream.type": "stream",
+    "spark.hadoop.delta.enableFastS3AListFrom": "fast_in_hadoop",
+    "delta.enableFastS3AListFrom": "fast",
+    "spark.io.delta.storage.S3DynamoDBLogStore.ddb.region": "region",
+    "spark.hadoop.io.delta.storage.S3DynamoDBLogStore.ddb.region": "region_in_hadoop",
+}
+CLASSIC = "io.delta.storage.S3DynamoDBLogStore"
+CONDITIONAL = "io.tidegate.storage.ConditionalS3LogStore"
+S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
+
+
+class Settings:
+    """A Spark server with the parts that the check of its log store needs."""
+
+    def __init__(self, **settings: str) -> None:
+        self.session = SimpleNamespace(
+            conf=SimpleNamespace(get=lambda key, default: settings.get(_NAMES.get(key, ""), default))
+        )
+
+
+def test_a_store_of_ours_may_have_performance_flags() -> None:
+    assert check_store(Settings(impl=DYNAMODB_STORE, flags="*"), ["landing"]) == DYNAMODB_STORE  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({}, f"none is set, so drivers overwrite each other's commits: spark.delta.logStore.s3a.impl={DYNAMODB_STORE}"),
+        ({"flags": "delete, create"}, "fs.s3a.performance.flags=create,delete: a commit silently overwrites another"),
+        ({"impl": "org.acme.Store", "flags_of_landing": "create"}, r"org\.acme\.Store with .*flags=create"),
+        ({"impl": "org.acme.Store", "flags": "*"}, r"org\.acme\.Store with fs\.s3a\.performance\.flags=\*"),
+        (
+            {"impl": CLASSIC},
+            "Delta's own store loses commits next to writers",
+        ),
+        (
+            {"impl": DYNAMODB_STORE, "s3": S3A},
+            rf"Delta’s own single-driver store for s3://.* Set spark\.delta\.logStore\.s3\.impl={DYNAMODB_STORE}",
+        ),
+        ({"impl": DYNAMODB_STORE, "impl_of_s3": CLASSIC}, rf"{CLASSIC} for s3://.* Set spark\.delta\.logStore\.s3\."),
+        (
+            {"impl_of_all": "org.acme.Store"},
+            r"logStore\.class=org\.acme\.Store decides for every scheme: unset it, and",
+        ),
+        ({"impl_of_all": DYNAMODB_STORE, "impl": DYNAMODB_STORE}, r"opens no table while .*: unset spark\..*\.class$"),
+        ({"impl_of_all": DYNAMODB_STORE, "impl_of_s3": DYNAMODB_STORE}, r"opens no table while"),
+    ],
+)
+def test_a_store_that_loses_commits_is_a_problem(settings: dict[str, str], why: str) -> None:
+    with pytest.raises(Failed, match=why):
+        check_store(Settings(**settings), ["lake", "landing"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"impl": DYNAMODB_STORE},
+        {"impl": DYNAMODB_STORE, "impl_of_s3": DYNAMODB_STORE, "s3": S3A},
+        {"impl": DYNAMODB_STORE, "impl_of_s3": CONDITIONAL, "s3": S3A},
+        {"impl_of_all": DYNAMODB_STORE, "s3": S3A, "flags": "*"},
+    ],
+)
+def test_every_scheme_that_is_open_has_a_store(settings: dict[str, str]) -> None:
+    assert check_store(Settings(**settings), ["lake"]) == DYNAMODB_STORE  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("settings", [{"fast": "true"}, {"fast_in_hadoop": " True"}])
+def test_delta_s_fast_listing_is_a_problem(settings: dict[str, str]) -> None:
+    with pytest.raises(Failed, match=r"delta\.enableFastS3AListFrom=true: .*Unset it"):
+        check_listing(Settings(impl=DYNAMODB_STORE, **settings))  # type: ignore[arg-type]
+
+
+def test_a_server_whose_other_clients_see_other_values_is_a_warning() -> None:
+    assert "decide values are those" in check_settings(VALUE_SETTINGS | {"spark.sql.session.timeZone": "Etc/UTC"})
+    for name, other in (("session.timeZone", "Europe/Berlin"), ("ansi.enabled", "false"), ("caseSensitive", "true")):
+        name = f"spark.sql.{name}"
+        with pytest.raises(Warned, match=f"^{name} is {other}: .*, set {name}={VALUE_SETTINGS[name]}$"):
+            check_settings({**VALUE_SETTINGS, name: other})
+    with pytest.raises(Warned, match=r", unset spark\.sql\.legacy\.integerGroupingId$"):
+        check_settings({**VALUE_SETTINGS, "spark.sql.legacy.integerGroupingId": "true"})
+
+
+def test_a_listing_that_delta_does_itself_is_none() -> None:
+    said = check_listing(Settings(impl=DYNAMODB_STORE, fast_in_hadoop="false"))  # type: ignore[arg-type]
+    assert said == "delta.enableFastS3AListFrom is off"
+
+
+@pytest.mark.parametrize(("stream", "said"), [(None, "is not set, and its default"), ("analytics", "is analytics: ")])
+def test_a_stream_that_remembers_objects_is_a_warning(stream: str | None, said: str) -> None:
+    with pytest.raises(Warned, match=said):
+        check_stream(Settings(**({"stream": stream} if stream else {})))  # type: ignore[arg-type]
+
+
+def test_a_stream_that_remembers_nothing_is_right() -> None:
+    assert check_stream(Settings(stream="classic")) == "fs.s3a.input.stream.type is classic"  # type: ignore[arg-type]
+
+
+class Server(Settings):
+    """A Delta resource with the parts that these checks need."""
+
+    def __init__(self, answer: Any, **settings: str) -> None:
+        super().__init__(**settings)
+        self._answer = answer
+
+    def jars(self) -> Any:
+        return self._said()
+
+    def commit_table(self) -> Any:
+        return self._said()
+
+    def _said(self) -> Any:
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self._answer
+
+
+def check(jars: Any) -> str:
+    return check_jars(Server(jars))  # type: ignore[arg-type]
+
+
+def test_jars_are_listed() -> None:
+    assert check(GOOD) == ", ".join(GOOD.values())
+
+
+@pytest.mark.parametrize(
+    ("jars", "why"),
+    [
+        ({**GOOD, "Delta": None}, "the server has no Delta: put all jars"),
+        (
+            {**GOOD, "Delta": "delta-spark_4.2_2.13-4.4.1.jar"},
+            r"the server has delta-spark_4\.2_2\.13-4\.4\.1\.jar, this Python has delta-spark 4\.4\.0: use",
+        ),
+        ({**GOOD, "Tidegate": "tidegate-jvm-0.0.1.jar"}, "the server has tidegate-jvm-0.0.1.jar, this program needs"),
+        (AnalysisException("no procedure jars\nat …"), r"does not know tidegate.system.jars \(no procedure jars\)"),
+    ],
+)
+def test_missing_and_old_jars_say_what_to_do(jars: Any, why: str) -> None:
+    with pytest.raises(Failed, match=why) as caught:
+        check(jars)
+    assert "make jars" in str(caught.value)
+
+
+def test_the_table_of_entries_is_the_server_s_not_this_process_s(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_REGION", "us-west-2")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    address = CommitTableAddress("mine", "eu-central-1", "http://127.0.0.1:2")
+    found = commit_table(Server(address), Aws())  # type: ignore[arg-type]
+    assert (found.name, found.where) == ("mine", "eu-central-1 at http://127.0.0.1:2")
+
+
+@pytest.mark.parametrize(
+    ("settings", "region"),
+    [({}, "us-east-1"), ({"region": "eu-west-1"}, "eu-west-1"), ({"region_in_hadoop": "eu-west-3"}, "eu-west-3")],
+)
+def test_delta_s_own_store_does_not_look_where_s3a_does(settings: dict[str, str], region: str) -> None:
+    of_s3a = CommitTableAddress("mine", "eu-central-1", None)
+    found = commit_table(Server(of_s3a, impl=CLASSIC, **settings), Aws())  # type: ignore[arg-type]
+    assert found.where.startswith(f"{region} at ")
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (CommitTableAddress("mine", None, None), r"its region is not configured: set fs\.s3a\.endpoint\.region"),
+        (AnalysisException("two answers\nat …"), "the server does not report its table: two answers$"),
+    ],
+)
+def test_a_table_of_entries_that_nobody_can_name_is_a_problem(answer: Any, why: str) -> None:
+    with pytest.raises(Failed, match=why):
+        commit_table(Server(answer), Aws())  # type: ignore[arg-type]
+
+
+def test_a_table_of_entries_that_is_being_made_is_not_ready() -> None:
+    entries: Any = SimpleNamespace(state=lambda: SimpleNamespace(status="CREATING"))
+    with pytest.raises(Failed, match="it is CREATING"):
+        check_table(entries)
