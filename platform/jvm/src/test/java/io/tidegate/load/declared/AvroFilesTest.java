@@ -324,7 +324,7 @@ class AvroFilesTest {
       })
   void aListOrAMapHasNoMoreItemsThanARowMay(String items, boolean takesNoByte) throws IOException {
     String type = items.replace('\'', '"');
-    for (long count : new long[] {300_000_000, BoundedReader.MAX_ITEMS + 1, Integer.MAX_VALUE}) {
+    for (long count : new long[] {BoundedReader.MAX_ITEMS + 1, 300_000_000, Integer.MAX_VALUE}) {
       for (String kind : List.of("array\",\"items", "map\",\"values")) {
         byte[] body = declared("{\"type\":\"" + kind + "\":" + type + "}", count, 0);
         assertTrue(body.length < 1_000);
@@ -379,9 +379,14 @@ class AvroFilesTest {
   @Test
   void rowsWithoutAByteAreNotAsManyAsTheirBlockSays() throws IOException {
     Schema schema = schema("{\"type\":\"fixed\",\"name\":\"f\",\"size\":0}");
-    byte[] body = declared(schema, 1L << 40, new byte[0]);
-    assertTrue(
-        assertThrows(BadFile.class, () -> values(body, "x binary")).getMessage().contains("rows without a byte"));
+    for (long rows : new long[] {BoundedReader.MAX_ITEMS + 1, 1L << 40}) {
+      byte[] body = declared(schema, rows, new byte[0]);
+      try (SourceInput input = new SourceInput("file", body.length, body, CONF);
+          DeclaredFormat.Rows found = avro.rows(input, 0, body.length, StructType.fromDDL("x binary"))) {
+        String refusal = assertThrows(BadFile.class, () -> found.next(new Object[1])).getMessage();
+        assertTrue(refusal.contains("rows without a byte"), refusal);
+      }
+    }
     assertEquals(3, values(declared(schema, 3, new byte[0]), "x binary").size());
   }
 
