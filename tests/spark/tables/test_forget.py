@@ -194,7 +194,7 @@ def _plant(lake: TestLake, kit: Any, instance: dg.DagsterInstance) -> None:
 def _materialize(
     lake: TestLake, instance: dg.DagsterInstance, asset: str, partition: str | None = None
 ) -> dg.ExecuteInProcessResult:
-    found = lake.definitions.resolve_asset_graph().assets_def_for_key(dg.AssetKey([asset]))
+    found = lake.definitions.resolve_asset_graph().assets_def_for_key(dg.AssetKey.from_user_string(asset))
     if partition:
         instance.add_dynamic_partitions(LakeNames().name("tables"), [partition])
     return dg.materialize([found], partition_key=partition, instance=instance)
