@@ -7,7 +7,7 @@ import dagster as dg
 
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import check_result
-from tidegate.assets.presentation.markdown import listed, markdown
+from tidegate.assets.presentation.markdown import list_lines, markdown
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.catalog import CatalogSync, sync_catalog
 from tidegate.platform.core.config.lake import LakeConfig
@@ -22,7 +22,7 @@ def build_catalog(config: LakeConfig) -> list[dg.AssetsDefinition]:
     """Build the asset of a lake with `catalog`."""
     if config.catalog is None:
         return []
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
 
     @dg.asset(
         key=names.catalog,
@@ -40,7 +40,7 @@ def build_catalog(config: LakeConfig) -> list[dg.AssetsDefinition]:
     @with_lake(names.resource)
     def catalog(lake: LakeResource) -> Iterator[dg.MaterializeResult[Any]]:
         done = sync_catalog(lake.open(), dry_run=False)
-        yield dg.MaterializeResult(metadata=_metadata(done), check_results=[_in_step(names.catalog, done)])
+        yield dg.MaterializeResult(metadata=_metadata(done), check_results=[_check_in_step(names.catalog, done)])
 
     return [catalog]
 
@@ -50,11 +50,11 @@ def _metadata(done: CatalogSync) -> dict[str, Any]:
         "entries": done.entries,
         "changed": len(done.changes) - len(done.failed),
         "failed": len(done.failed),
-        "changes": listed(done.changes[:_MAX_SHOWN]) if done.changes else markdown(sentence("nothing")),
+        "changes": list_lines(done.changes[:_MAX_SHOWN]) if done.changes else markdown(sentence("nothing")),
     }
 
 
-def _in_step(asset: dg.AssetKey, done: CatalogSync) -> dg.AssetCheckResult:
+def _check_in_step(asset: dg.AssetKey, done: CatalogSync) -> dg.AssetCheckResult:
     return check_result(
         passed=not done.failed,
         check_name=CATALOG_CHECK,

@@ -7,7 +7,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.markdown import listed, markdown
+from tidegate.assets.presentation.markdown import list_lines, markdown
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.runs.long_runs import long_run
 from tidegate.assets.sources.asset import table_owners
@@ -28,7 +28,7 @@ def build_costs(config: LakeConfig) -> list[dg.AssetsDefinition]:
     spec = config.costs
     if spec is None:
         return []
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     pages = {spec.table_key.encode(): names.bronze_table(spec.name) for spec in config.tables}
 
     @dg.asset(
@@ -94,12 +94,12 @@ def costs_metadata(costs: LakeCosts, figures: Figures, spec: CostsSpec, more_pag
         "by_table_and_month": _months(tables),
         **({"remedies": dg.MetadataValue.table(remedies[:_MAX_LINES])} if remedies else {}),
         **{name: count for name, count in left_out.items() if count > 0},
-        **({"not_read": listed(costs.warnings)} if costs.unread else {}),
+        **({"not_read": list_lines(costs.warnings)} if costs.unread else {}),
         "fresh_seconds": spec.fresh,
         "figures": dg.MetadataValue.table(
             [
                 dg.TableRecord({"figure": name, **figure.to_json(), "value": f"{figure.value:.10g}"})
-                for name, figure in figures.sourced().items()
+                for name, figure in figures.figures_with_sources().items()
             ]
         ),
     }

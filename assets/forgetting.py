@@ -11,7 +11,7 @@ from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.long_runs import long_run
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.markdown import sentence, together
+from tidegate.platform.core.markdown import join_texts, sentence
 from tidegate.platform.forgetting.forget import Progress, progress, work_off
 from tidegate.resources.lake_resource import LakeResource, with_lake
 
@@ -22,7 +22,7 @@ def build_forgotten(config: LakeConfig) -> list[dg.AssetsDefinition]:
     """Build the asset `forgotten` of a lake with `forget`. It has one check, of the days that lake.yaml gives."""
     if config.forget is None:
         return []
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     asset = names.forgotten
 
     @dg.asset(
@@ -50,9 +50,9 @@ def build_forgotten(config: LakeConfig) -> list[dg.AssetsDefinition]:
             states = work_off(handles, f"run {context.run_id}", RunLog(context.log).info)
         except Exception:
             # The check does not wait for a run that succeeds.
-            yield _in_time(asset, progress(handles))
+            yield _check_in_time(asset, progress(handles))
             raise
-        yield dg.MaterializeResult(metadata=_metadata(states), check_results=[_in_time(asset, states)])
+        yield dg.MaterializeResult(metadata=_metadata(states), check_results=[_check_in_time(asset, states)])
 
     return [forgotten]
 
@@ -60,21 +60,23 @@ def build_forgotten(config: LakeConfig) -> list[dg.AssetsDefinition]:
 def _metadata(states: list[Progress]) -> dict[str, int]:
     return {
         "requests": len(states),
-        "done": sum(one.done is not None for one in states),
-        "waiting_for_vacuum": sum(one.erased is not None and one.done is None for one in states),
-        "subjects": sum(len(one.request.digests) for one in states),
+        "done": sum(state.done is not None for state in states),
+        "waiting_for_vacuum": sum(state.erased is not None and state.done is None for state in states),
+        "subjects": sum(len(state.request.digests) for state in states),
     }
 
 
-def _in_time(asset: dg.AssetKey, states: list[Progress]) -> dg.AssetCheckResult:
+def _check_in_time(asset: dg.AssetKey, states: list[Progress]) -> dg.AssetCheckResult:
     now = datetime.now(UTC)
-    late = [one for one in states if one.late(now)]
-    left = [(one.request.until - now).days for one in states if one.done is None]
-    lines = [sentence("{} ({}, due {})", one.request.id, one.state, f"{one.request.until:%Y-%m-%d}") for one in late]
+    late = [state for state in states if state.is_late(now)]
+    left = [(state.request.until - now).days for state in states if state.done is None]
+    lines = [
+        sentence("{} ({}, due {})", item.request.id, item.state, f"{item.request.until:%Y-%m-%d}") for item in late
+    ]
     return check_result(
         passed=not late,
         check_name=FORGOTTEN_CHECK,
         asset_key=asset,
-        description=sentence("late: {}", together(", ", lines)) if late else None,
+        description=sentence("late: {}", join_texts(", ", lines)) if late else None,
         metadata={"late": len(late), "days_left": min(left) if left else -1},
     )

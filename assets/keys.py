@@ -35,7 +35,7 @@ class LakeNames:
     lake: str = ""
 
     @classmethod
-    def of(cls, config: LakeConfig) -> LakeNames:
+    def from_config(cls, config: LakeConfig) -> LakeNames:
         """Return the names of a configured lake."""
         return cls(config.lake.name or "")
 
@@ -149,7 +149,7 @@ class LakeNames:
         # A job of somebody's own may have the asset in it.
         return of_lakes is None or run.job_name == self.name(of_lakes)
 
-    def held(self, runs: Iterable[dg.DagsterRun]) -> list[dg.DagsterRun]:
+    def select_held(self, runs: Iterable[dg.DagsterRun]) -> list[dg.DagsterRun]:
         """Return those of the runs whose tables are those of this lake."""
         return [run for run in runs if self.holds(run)]
 

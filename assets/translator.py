@@ -25,7 +25,7 @@ class LakeTranslator:
         return spec
 
 
-def translated(assets: Assets, translator: LakeTranslator) -> Assets:
+def apply_translator(assets: Assets, translator: LakeTranslator) -> Assets:
     """Return assets as a translator wants them.
 
     Raises:

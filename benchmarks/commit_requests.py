@@ -60,13 +60,13 @@ class Counted:
         log, dynamodb = (list(rule.requests) for rule in self._rules)
         new, calls = log[self._seen[0] :], dynamodb[self._seen[1] :]
         self._seen = len(log), len(dynamodb)
-        plain, apart = split_requests(new)
-        return Counter(_kind(request) for request in plain), Counter(call.rpartition("/")[2] for call in calls), apart
+        plain, upkeep = split_requests(new)
+        return Counter(_kind(request) for request in plain), Counter(call.rpartition("/")[2] for call in calls), upkeep
 
 
 def split_requests(requests: list[str]) -> tuple[list[str], Counter[str]]:
     """Returns the requests of the commit itself, and the number of requests of its `checkpoint` and `clean_up`."""
-    end = next((i + 1 for i, one in enumerate(requests) if _CHECKPOINTED.match(one)), len(requests))
+    end = next((i + 1 for i, text in enumerate(requests) if _CHECKPOINTED.match(text)), len(requests))
     plain = [request for request in requests[:end] if not _CHECKPOINT.search(request)]
     return plain, Counter(checkpoint=end - len(plain), clean_up=len(requests) - end)
 
@@ -90,7 +90,7 @@ def tidegate_commits(delta: Delta, s3: Any, table: str) -> Commit:
         now = int(time.time() * 1000)
         add = Add(f"f{n}.parquet", {}, len(body), now, '{"numRecords":1}', etag, f"{table}/f{n}.parquet")
         create = Create(_SCHEMA, properties, table) if n == 0 else None
-        batch = Batch("bench", table, "g", n + 1, location, last, (), adds=(add,), create=create).sealed()
+        batch = Batch("bench", table, "g", n + 1, location, last, (), adds=(add,), create=create).seal()
         key = f"batches/{table}/{n + 1}.json"
         s3.put_object(Bucket=BUCKET, Key=key, Body=batch.to_json())
         last = delta.add_files(location, f"s3a://{BUCKET}/{key}", verify_files=False).version
@@ -143,12 +143,12 @@ def measure(home: Path, aws: LocalAws, name: str, commits: int) -> dict[str, Any
             commit(n)
         counted.since()
         per_commit = []
-        apart: Counter[str] = Counter()
+        upkeep: Counter[str] = Counter()
         for n in range(WARM_UP, WARM_UP + commits):
             begun = time.monotonic()
             commit(n)
             kinds, calls, besides = counted.since()
-            apart += besides
+            upkeep += besides
             per_commit.append((kinds, calls, time.monotonic() - begun))
     s3_counts = [kinds.total() for kinds, _, _ in per_commit]
     return {
@@ -164,8 +164,8 @@ def measure(home: Path, aws: LocalAws, name: str, commits: int) -> dict[str, Any
             "median": statistics.median(calls.total() for _, calls, _ in per_commit),
             "kinds_of_the_last": dict(per_commit[-1][1]),
         },
-        "checkpoint_requests_in_all": apart["checkpoint"],
-        "clean_up_requests_in_all": apart["clean_up"],
+        "checkpoint_requests_in_all": upkeep["checkpoint"],
+        "clean_up_requests_in_all": upkeep["clean_up"],
         "seconds_median": round(statistics.median(seconds for *_, seconds in per_commit), 3),
     }
 
@@ -184,7 +184,7 @@ def main() -> None:
             aws_access_key_id=keys["AWS_ACCESS_KEY_ID"], aws_secret_access_key=keys["AWS_SECRET_ACCESS_KEY"]
         )
         boto3.client("s3", endpoint_url=aws.endpoint, region_name=REGION).create_bucket(Bucket=BUCKET)
-        names = [chosen.only] if chosen.only else list(VARIANTS)
+        names = [chosen.select_suppressed] if chosen.select_suppressed else list(VARIANTS)
         print(json.dumps([measure(home, aws, name, chosen.commits) for name in names], indent=2))
 
 

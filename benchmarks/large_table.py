@@ -63,7 +63,7 @@ class _Table:
             after_version=self._version,
             manifests=(),
             adds=adds,
-        ).sealed()
+        ).seal()
         self._table.batches.decide(batch)
         uri = self._table.batches.uri(batch.n)
         begun = time.monotonic()
@@ -75,7 +75,7 @@ class _Table:
 
     def checkpoints(self) -> int:
         """Returns the number of checkpoints."""
-        found = self._lake.lake.store.objects.under(self._lake.bucket, "files/_delta_log/")
+        found = self._lake.lake.store.objects.list_under(self._lake.bucket, "files/_delta_log/")
         return sum(item.key.endswith(".checkpoint.parquet") for item in found)
 
 

@@ -125,7 +125,7 @@ class Bench:
         first, self.n = self.n + 1, self.n + self.files
         with ThreadPoolExecutor(8) as pool:
             hints = list(pool.map(self._put, range(first, self.n + 1)))
-        lake.store.inbox.put([Manifest.new(self.table_key, "intake", hints)])
+        lake.store.inbox.put([Manifest.create(self.table_key, "intake", hints)])
 
     def _put(self, n: int) -> Hint:
         key = f"{self.mode}/{n}.{'json' if self.mode == 'load' else 'parquet'}"
@@ -195,7 +195,7 @@ def main() -> None:
     parser.add_argument("--only", choices=MODES, help="one mode")
     parser.add_argument("--no-requests", action="store_true", help="costs alone")
     chosen = parser.parse_args()
-    modes = [chosen.only] if chosen.only else list(MODES)
+    modes = [chosen.select_suppressed] if chosen.select_suppressed else list(MODES)
     tables = [{"name": mode, "prefix": f"s3://landing/{mode}/", "mode": mode} for mode in modes]
     for table in tables:
         if table["name"] == "load":
@@ -216,7 +216,7 @@ def main() -> None:
                 "tables": tables,
             }
         )
-        provision(clients, WantedResources.of(config))
+        provision(clients, WantedResources.from_config(config))
         for proxied in (False,) if chosen.no_requests else (False, True):
             proxies = [running.enter_context(FaultProxy(aws.endpoint)) for _ in range(2)] if proxied else []
             sides = [Side.before(name, proxy) for name, proxy in zip(("client", "spark"), proxies, strict=False)]

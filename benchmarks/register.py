@@ -79,7 +79,7 @@ def _run(lake: TestLake, keys: list[str]) -> None:
 
 
 def _bare(machine: Machine, bucket: str, keys: list[str]) -> None:
-    s3 = Aws.of({**machine.aws.environ, "AWS_ENDPOINT_URL": machine.aws.endpoint}).client("s3")
+    s3 = Aws.from_environ({**machine.aws.environ, "AWS_ENDPOINT_URL": machine.aws.endpoint}).client("s3")
 
     def read(key: str) -> int:
         body = s3.get_object(Bucket=bucket, Key=key, Range=f"bytes=-{_TAIL}")["Body"].read()

@@ -76,7 +76,7 @@ def sync_table(lake: Lake, table_key: str, log: Callable[[str], None]) -> None:
         for entry in entries_of(lake, lake.table(table_key)):
 
             def keeps(holder: str, entry: CatalogEntry = entry) -> bool:
-                return any(_same(entry, other) for other in entries_of(lake, lake.table(holder)))
+                return any(_is_same_entry(entry, other) for other in entries_of(lake, lake.table(holder)))
 
             found = lake.catalog.table(entry.database, entry.name)
             change = _settle(lake.catalog, entry, found, keeps, dry_run=False)
@@ -102,26 +102,28 @@ def sync_catalog(lake: Lake, *, dry_run: bool) -> CatalogSync:
     if spec is None or catalog is None:
         raise ValueError("lake.yaml has no `catalog`: give it the databases of Glue that should have the tables")
     lake_id = lake.id
-    wanted, tables, changes = _wanted(lake)
+    wanted, tables, changes = _wanted_entries(lake)
     unread = {change.entry for change in changes}
     for database in filter(None, (spec.bronze, spec.silver)):
         found = catalog.tables(database) or {}
         here = [entry for entry in wanted if entry.database == database]
 
-        def settled(entry: CatalogEntry, found: Any = found) -> CatalogChange | None:
-            def keeps(holder: str) -> bool:
-                return holder in unread or any(_same(entry, other) for other in wanted if other.table_key == holder)
+        def settle_entry(entry: CatalogEntry, found: Any = found) -> CatalogChange | None:
+            def keeps_name(holder: str) -> bool:
+                return holder in unread or any(
+                    _is_same_entry(entry, other) for other in wanted if other.table_key == holder
+                )
 
-            return _settle(catalog, entry, found.get(entry.name), keeps, dry_run=dry_run)
+            return _settle(catalog, entry, found.get(entry.name), keeps_name, dry_run=dry_run)
 
         # One after another: Glue limits the rate of writes, and an unchanged entry needs no request.
-        changes += [change for entry in here if (change := settled(entry))]
-        names = {entry.name for entry in here} | (_awaited(lake, spec) if database == spec.silver else set())
+        changes += [change for entry in here if (change := settle_entry(entry))]
+        names = {entry.name for entry in here} | (_awaited_names(lake, spec) if database == spec.silver else set())
         changes += [
             _attempt(
                 f"{database}.{name}",
                 f"deleted, because {_why_deleted(lake, spec, table, tables)}",
-                deleting(catalog, table, dry_run),
+                make_deletion(catalog, table, dry_run),
             )
             for name, table in found.items()
             if owner_of(table) == lake_id and name not in names and table["Parameters"].get(TABLE) not in unread
@@ -129,7 +131,7 @@ def sync_catalog(lake: Lake, *, dry_run: bool) -> CatalogSync:
     return CatalogSync(len(wanted), changes)
 
 
-def _wanted(lake: Lake) -> tuple[list[CatalogEntry], dict[str, Table], list[CatalogChange]]:
+def _wanted_entries(lake: Lake) -> tuple[list[CatalogEntry], dict[str, Table], list[CatalogChange]]:
     """Returns the entries of all tables, the tables by key, and a failure for each table that cannot be read."""
     wanted: list[CatalogEntry] = []
     tables: dict[str, Table] = {}
@@ -147,7 +149,7 @@ def _wanted(lake: Lake) -> tuple[list[CatalogEntry], dict[str, Table], list[Cata
     return wanted, tables, failures
 
 
-def _awaited(lake: Lake, spec: CatalogSpec) -> set[str]:
+def _awaited_names(lake: Lake, spec: CatalogSpec) -> set[str]:
     """Returns names of silver whose table in lake.yaml is not born, such as after a change of its prefix.
 
     The silver table itself stays until then, so its entries stay as they are.
@@ -208,7 +210,7 @@ def _silver(lake: Lake, database: str, spec: TableSpec, owner: tuple[str, str]) 
         yield view_entry(database, spec.name, table.name, state.schema, own, owner, texts)
 
 
-def _same(entry: CatalogEntry, other: CatalogEntry) -> bool:
+def _is_same_entry(entry: CatalogEntry, other: CatalogEntry) -> bool:
     return (entry.database, entry.name) == (other.database, other.name)
 
 
@@ -224,18 +226,18 @@ def _settle(
             named, f"created{left_out}", None if dry_run else lambda: catalog.create(entry.database, entry.input)
         )
     if not entry.is_ours(found, keeps):
-        return CatalogChange(named, _not_ours(entry, found), failed=True)
-    differing = entry.differs(found)
+        return CatalogChange(named, _foreign_entry_error(entry, found), failed=True)
+    differing = entry.different_parts(found)
     if not differing:
         return None
 
     def update() -> None:
-        catalog.update(entry.database, entry.merged(found), found.get("VersionId"))
+        catalog.update(entry.database, entry.merge_input(found), found.get("VersionId"))
 
     return _attempt(named, f"updated: {', '.join(differing)}{left_out}", None if dry_run else update)
 
 
-def deleting(catalog: Glue, table: Any, dry_run: bool) -> Callable[[], None] | None:
+def make_deletion(catalog: Glue, table: Any, dry_run: bool) -> Callable[[], None] | None:
     """Returns what deletes an entry of Glue. None in a dry run."""
     return None if dry_run else lambda: catalog.delete(table["DatabaseName"], table["Name"])
 
@@ -252,7 +254,7 @@ def _attempt(entry: str, what: str, write: Callable[[], None] | None) -> Catalog
     return CatalogChange(entry, what)
 
 
-def _not_ours(entry: CatalogEntry, found: Any) -> str:
+def _foreign_entry_error(entry: CatalogEntry, found: Any) -> str:
     theirs, ours = found.get("Parameters") or {}, entry.input["Parameters"]
     if theirs.get(OWNER) == ours[OWNER]:
         return f"is the entry of the table {theirs.get(TABLE)}: give one of the two tables another `name` in lake.yaml"

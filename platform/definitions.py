@@ -27,7 +27,7 @@ from tidegate.assets.silver.comparison_check import build_comparisons, compariso
 from tidegate.assets.sources.asset import source_assets
 from tidegate.assets.sources.dead_letter_checks import build_dead_letter_checks
 from tidegate.assets.sources.queue_checks import build_queue_checks
-from tidegate.assets.translator import LakeTranslator, translated
+from tidegate.assets.translator import LakeTranslator, apply_translator
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.yaml_document import Location
@@ -71,9 +71,9 @@ def build_definitions(
         raise ValueError("runs read the file of a lake: give its path, or the resource that has it")
     config = lake_yaml if isinstance(lake_yaml, LakeConfig) else load_lake(lake_yaml)
     lake = lake or LakeResource.from_environment(str(lake_yaml))
-    names, triggers = LakeNames.of(config), build_silver_triggers(config)
+    names, triggers = LakeNames.from_config(config), build_silver_triggers(config)
     of_bronze = [bronze_job(config), build_shared_job(config)]
-    assets = translated(_assets(config), translator or LakeTranslator())
+    assets = apply_translator(_assets(config), translator or LakeTranslator())
     jobs = [*of_bronze, *_jobs(config)]
     schedules = _schedules_with_jobs(config)
     every_job = [job.name for job in jobs] + [schedule.job_name for schedule in schedules]
@@ -120,7 +120,7 @@ def _assets(config: LakeConfig) -> list[dg.AssetsDefinition | dg.AssetSpec]:
 
 def _jobs(config: LakeConfig) -> list[Any]:
     """Return the jobs that a person, or a sensor of one family, starts."""
-    silver = [silver_job(LakeNames.of(config), spec) for spec in config.tables if spec.silver]
+    silver = [silver_job(LakeNames.from_config(config), spec) for spec in config.tables if spec.silver]
     return [redrive_job(config), rebuild_job(config), maintenance_job(config), *silver, *comparison_job(config)]
 
 
@@ -148,7 +148,7 @@ def _schedules_with_jobs(config: LakeConfig) -> list[dg.ScheduleDefinition]:
 
 def _places(config: LakeConfig) -> dict[dg.AssetKey, Location]:
     """Returns the place of each asset in `lake.yaml`."""
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     places: dict[dg.AssetKey, Location] = {names.bronze: ("tables",)}
     places |= {names.lake_costs: ("costs",)} if config.costs else {}
     places |= {names.queue(spec.name): ("queues", index) for index, spec in enumerate(config.queues)}

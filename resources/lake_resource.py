@@ -17,7 +17,7 @@ from pydantic import Field, PrivateAttr
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.lake import Lake, open_lake
 from tidegate.platform.lake.settings import Settings
@@ -57,7 +57,7 @@ class LakeTable:
         return self._rows("ledger")
 
     def _rows(self, schema: str) -> DataFrame:
-        return self.sql(f"SELECT * FROM {schema}.{quoted(self.name)}")
+        return self.sql(f"SELECT * FROM {schema}.{quote_name(self.name)}")
 
 
 class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
@@ -104,7 +104,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         """Handles for one run. Spark is connected at its first use, and the session is closed at the end of the run."""
         settings = self.settings
 
-        def connected() -> SparkSession:
+        def connect() -> SparkSession:
             # PySpark's own class asks the JVM before it has made its first session.
             before = ConnectSession.getActiveSession()
             with hide_token_in_errors(settings.spark):
@@ -115,7 +115,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
                 self._made.append(session)  # not one that this process shares
             return session
 
-        return open_lake(settings.config(), settings.aws, settings.spark, connected, settings.environ)
+        return open_lake(settings.config(), settings.aws, settings.spark, connect, settings.environ)
 
     def sql(self, query: str) -> DataFrame:
         """Return the rows of a query, as in `tidegate sql`: a statement that may change something is logged.
@@ -149,9 +149,9 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             release(self._made.pop(), self.settings.spark)
 
     @contextmanager
-    def opened(self) -> Iterator[Lake]:
-        """Handles with a Spark session of their own (see `Settings.opened`)."""
-        with self.settings.opened() as lake:
+    def open_lake(self) -> Iterator[Lake]:
+        """Handles with a Spark session of their own (see `Settings.open_lake`)."""
+        with self.settings.open_lake() as lake:
             yield lake
 
 
@@ -170,28 +170,28 @@ def with_lake(key: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         signature = inspect.signature(step, eval_str=True)
         named = [each.replace(name=key) if each.name == _LAKE else each for each in signature.parameters.values()]
 
-        def renamed(given: dict[str, Any]) -> dict[str, Any]:
+        def rename_lake(given: dict[str, Any]) -> dict[str, Any]:
             return {_LAKE if name == key else name: value for name, value in given.items()}
 
         # Dagster asks whether the function of a step is one that generates.
         if inspect.isgeneratorfunction(step):
 
             @wraps(step)
-            def decorated(*given: Any, **named: Any) -> Any:
-                yield from step(*given, **renamed(named))
+            def call_with_lake(*given: Any, **named: Any) -> Any:
+                yield from step(*given, **rename_lake(named))
 
         else:
 
             @wraps(step)
-            def decorated(*given: Any, **named: Any) -> Any:
-                return step(*given, **renamed(named))
+            def call_with_lake(*given: Any, **named: Any) -> Any:
+                return step(*given, **rename_lake(named))
 
-        decorated.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
-        decorated.__annotations__ = {
+        call_with_lake.__signature__ = signature.replace(parameters=named)  # type: ignore[attr-defined]
+        call_with_lake.__annotations__ = {
             **{each.name: each.annotation for each in named if each.annotation is not inspect.Parameter.empty},
             "return": signature.return_annotation,
         }
-        return decorated
+        return call_with_lake
 
     return decorate
 

@@ -15,7 +15,7 @@ def build_catalog_schedules(config: LakeConfig) -> list[dg.ScheduleDefinition]:
     """
     if config.catalog is None:
         return []
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     name = names.name("catalog_sync")
     job = dg.define_asset_job(name, [names.catalog], description="Brings the Glue Data Catalog in step.")
     return [

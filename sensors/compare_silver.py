@@ -54,7 +54,7 @@ def _last_compared_id(execution: AssetCheckExecutionRecord | None) -> int:
 
 def build_comparison_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
     """Build the sensor. None without silver tables."""
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     assets = [names.silver_table(spec.name) for spec in config.tables if spec.silver]
     if not assets:
         return []

@@ -10,7 +10,7 @@ def build_costs_schedules(config: LakeConfig) -> list[dg.ScheduleDefinition]:
     """Build the schedule of a lake with `costs`. It runs; a person may stop it."""
     if config.costs is None:
         return []
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     return [
         dg.ScheduleDefinition(
             name=names.name("lake_costs_schedule"),

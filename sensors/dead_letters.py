@@ -26,7 +26,7 @@ def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
     if not names:
         return []
 
-    order, lake_names = QueueOrder(), LakeNames.of(config)
+    order, lake_names = QueueOrder(), LakeNames.from_config(config)
 
     @dg.sensor(
         name=lake_names.name("dead_letters"),
@@ -39,7 +39,7 @@ def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
     def dead_letters(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         handles, log = lake.open(), RunLog(context.log)
         sources = {queue.name: queue for queue in handles.queues}
-        queues = [sources[source].beside(name) for name, source in dead_letters_of(config).items()]
+        queues = [sources[source].sibling(name) for name, source in dead_letters_of(config).items()]
         taken = take_in(handles, queues=queues, order=order)
         for line in log_lines(taken.unrouted):
             log.warning(line)

@@ -12,7 +12,7 @@ def build_forget_schedules(config: LakeConfig) -> list[dg.ScheduleDefinition]:
     """Build the schedule that materializes the asset `forgotten` each day. None without `forget` in lake.yaml."""
     if config.forget is None:
         return []
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     name = names.name(FORGET_JOB)
     job = dg.define_asset_job(name, [names.forgotten], description="Works off the requests to forget persons.")
     return [

@@ -64,7 +64,7 @@ def build_forward_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
     """Build the sensor if `lake.yaml` has routes."""
     if not config.routes:
         return []
-    forwarder, names = Forwarder(), LakeNames.of(config)
+    forwarder, names = Forwarder(), LakeNames.from_config(config)
 
     @dg.sensor(
         name=names.name("forward"),

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 import dagster as dg
 
 from tidegate.assets.health.asset import report_health
-from tidegate.assets.health.report import HealthReport, keeps_up, numbers
+from tidegate.assets.health.report import HealthReport, keeps_up, plotted_numbers
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.run_log import RunLog
@@ -46,7 +46,7 @@ def health_events(shown: HealthReport, config: LakeConfig, cursor: str | None) -
     before = json.loads(cursor or "{}")
     health = shown.health
     tables = [spec.table_key.encode() for spec in config.tables]
-    names, queues = LakeNames.of(config), [spec.name for spec in config.every_queue]
+    names, queues = LakeNames.from_config(config), [spec.name for spec in config.every_queue]
     digest = hashlib.sha256(json.dumps([[spec.name for spec in config.tables], queues]).encode()).hexdigest()[:16]
     known = before.get("names") == digest
     behind, waited = (_members(before.get(name) if known else None, tables) for name in ("behind", "waiting"))
@@ -67,7 +67,7 @@ def health_events(shown: HealthReport, config: LakeConfig, cursor: str | None) -
     configured = [table for table in health.tables if table.key in pages]
     waiting = {table.key: table for table in configured if table.files or table.key in waited}
     reported_pages = _next_in_turn(waiting, before.get("page", ""))
-    events += [dg.AssetObservation(pages[key], metadata=numbers(waiting[key])) for key in reported_pages]
+    events += [dg.AssetObservation(pages[key], metadata=plotted_numbers(waiting[key])) for key in reported_pages]
     changed = [table for table in configured if not known or table.behind != (table.key in behind)]
     events += [evaluation_event(keeps_up(table, pages[table.key])) for table in changed]
     after = {
@@ -96,7 +96,7 @@ def _dead_letter_events(
     """
     events: list[Event] = []
     now: dict[str, float] = {}
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     measured = {queue.name: queue.dead for queue in health.queues}
     for name, source in dead_letters_of(config).items():
         dead = measured.get(source)
@@ -136,7 +136,7 @@ def _members(mask: str | None, of: Sequence[str]) -> set[str]:
 def build_health_sensor(config: LakeConfig) -> dg.SensorDefinition:
     """Build the sensor that materializes `lake_health` and reports the backlog of queues and tables."""
 
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
 
     @dg.sensor(
         name=names.name("health"),

@@ -24,7 +24,7 @@ _PRIORITY = {"dagster/priority": "-2"}
 def build_maintenance_schedule(config: LakeConfig) -> dg.ScheduleDefinition:
     """Build the schedule. It runs if lake.yaml has `maintain`; a person may start or stop it."""
 
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
 
     @dg.schedule(
         name=names.name(SCHEDULE),
@@ -59,7 +59,7 @@ def requests(
         at: the time of the tick.
         last: when the schedule last requested runs, in UTC. None: it is its first night.
     """
-    today, names = at.toordinal(), LakeNames.of(config)
+    today, names = at.toordinal(), LakeNames.from_config(config)
     slept = range(max(today - _DAYS + 1, last.toordinal() + 1), today) if last else ()
     nights = (*slept, today)
     bronze = [

@@ -17,7 +17,7 @@ from tidegate.assets.runs.tags import LISTED_TAG, RECONCILE, TABLE_TAG, TRIGGER_
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.resources.lake_resource import LakeResource, with_lake
-from tidegate.sensors.run_history import FAILED, FAILURES_TAG, TableRuns, ended, table_runs
+from tidegate.sensors.run_history import FAILED, FAILURES_TAG, TableRuns, end_time, table_runs
 
 #: Runs of this sensor that may be queued or active at a time: half of all places, because a listing takes long.
 MAX_LISTING_RUNS = 2
@@ -43,7 +43,7 @@ class Due:
     asked: dict[str, int] = field(default_factory=dict)
 
 
-def due(
+def due_tables(
     intervals: Mapping[str, int],
     asked: Mapping[str, int],
     now: float,
@@ -103,16 +103,16 @@ def reconcile_requests(
         asked: epoch seconds of the last request, by table key.
         now: epoch seconds.
     """
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     intervals = intervals_of(config, names.known_tables(instance))
     runs = table_runs(instance, names, (TRIGGER_TAG, RECONCILE), now)
     broken = _failed_listings(instance, names, now)
-    found = due(
+    found = due_tables(
         intervals,
         asked,
         now,
         runs=runs,
-        broken={table: ended(record) for table, record in broken.items()},
+        broken={table: end_time(record) for table, record in broken.items()},
         max_due=MAX_LISTING_RUNS - runs.tagged,
     )
     return found, [_request(names, table, runs, broken.get(table)) for table in found.tables]
@@ -134,7 +134,7 @@ class ListingRequests:
     since: Mapping[str, int]
 
     @classmethod
-    def of(cls, stored: Mapping[str, int], cursor: str | None) -> ListingRequests:
+    def from_stored(cls, stored: Mapping[str, int], cursor: str | None) -> ListingRequests:
         """Read both. A cursor from a version without the object has every table."""
         found = json.loads(cursor or "{}")
         recent = found.get("asked")
@@ -145,7 +145,7 @@ class ListingRequests:
         """Epoch seconds of the last request, by table key."""
         return {**self.stored, **self.since}
 
-    def after(self, found: Due) -> tuple[dict[str, int] | None, str]:
+    def update_after(self, found: Due) -> tuple[dict[str, int] | None, str]:
         """Return the new content of the object, or None if it may stay, and the next cursor.
 
         Args:
@@ -187,7 +187,7 @@ def build_reconcile_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
 
     if not config.reconcile_interval and not any(spec.reconcile_interval for spec in config.tables):
         return []
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
 
     @dg.sensor(
         name=names.name("reconcile"),
@@ -200,9 +200,9 @@ def build_reconcile_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:
     @with_lake(names.resource)
     def reconcile(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         times = lake.open().store.listing_times
-        before = ListingRequests.of(times.read(), context.cursor)
+        before = ListingRequests.from_stored(times.read(), context.cursor)
         found, requests = reconcile_requests(context.instance, config, before.asked, time.time())
-        stored, cursor = before.after(found)
+        stored, cursor = before.update_after(found)
         if stored is not None:
             times.write(stored)
         new = sorted(set(found.tables) - names.known_tables(context.instance))

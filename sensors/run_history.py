@@ -66,7 +66,7 @@ def table_runs(instance: dg.DagsterInstance, names: LakeNames, tag: tuple[str, s
         now: epoch seconds.
     """
     records = instance.get_run_records(dg.RunsFilter(statuses=ACTIVE), limit=_MAX_RECORDS)
-    runs = names.held(record.dagster_run for record in records)
+    runs = names.select_held(record.dagster_run for record in records)
     active = frozenset(table for run in runs for table in held_tables(run))
     return TableRuns(active, sum(run.tags.get(tag[0]) == tag[1] for run in runs), _failures(instance, names, now))
 
@@ -91,7 +91,7 @@ def _failures(instance: dg.DagsterInstance, names: LakeNames, now: float) -> dic
         table = record.dagster_run.tags[PARTITION_TAG]
         if table in latest and record.storage_id > latest[table].storage_id:
             del latest[table]
-    return {table: Failures(_earlier_failures(record) + 1, ended(record)) for table, record in latest.items()}
+    return {table: Failures(_earlier_failures(record) + 1, end_time(record)) for table, record in latest.items()}
 
 
 def _earlier_failures(record: dg.RunRecord) -> int:
@@ -100,7 +100,7 @@ def _earlier_failures(record: dg.RunRecord) -> int:
     return int(count) if count.isdecimal() and count.isascii() else 0
 
 
-def ended(record: dg.RunRecord) -> float:
+def end_time(record: dg.RunRecord) -> float:
     """Return the epoch seconds at which a run ended, or at which it changed last if its end was not recorded."""
     return record.end_time or record.update_timestamp.replace(tzinfo=UTC).timestamp()
 
@@ -134,5 +134,5 @@ def backoff_seconds_left(instance: dg.DagsterInstance, job: str, pace: float, no
         if record.dagster_run.status not in FAILED:
             break
         failures += 1
-        latest = max(latest, ended(record))
+        latest = max(latest, end_time(record))
     return Failures(failures, latest).backoff_left(pace, now)

@@ -14,7 +14,7 @@ from tidegate.platform.silver.export import is_behind
 from tidegate.platform.silver.pending import BronzeGone, pending_merge
 from tidegate.platform.silver.server_losses import why_silver_rests
 from tidegate.resources.lake_resource import LakeResource, with_lake
-from tidegate.sensors.run_history import backoff_seconds_left, ended, is_active
+from tidegate.sensors.run_history import backoff_seconds_left, end_time, is_active
 
 #: Seconds after a run until the next run that only exports. An export that fails does not fail its run.
 EXPORT_PACE = 900
@@ -59,9 +59,9 @@ def silver_request(
         return Verdict(dg.SkipReason(f"the last merge of silver.{spec.name} failed; the next is tried in {left:.0f} s"))
     everything = dg.SkipReason(f"silver.{spec.name} holds everything that bronze has recorded")
     try:
-        with lake.opened() as handles:
+        with lake.open_lake() as handles:
             table = handles.table(spec.table_key.encode())
-            if _unchanged(table, held):
+            if _is_unchanged(table, held):
                 return Verdict(everything, held)
             recorded = table.ledger.clock().n
             work = pending_merge(handles, spec)
@@ -78,13 +78,13 @@ def silver_request(
 
 def _export_request(instance: dg.DagsterInstance, job: str, spec: TableSpec) -> dg.RunRequest | dg.SkipReason:
     last = instance.get_run_records(dg.RunsFilter(job_name=job), limit=1)
-    left = ended(last[0]) + EXPORT_PACE - time.time() if last else 0.0
+    left = end_time(last[0]) + EXPORT_PACE - time.time() if last else 0.0
     if left > 0:
         return dg.SkipReason(f"silver.{spec.name} has changes to export; the next run is requested in {left:.0f} s")
     return dg.RunRequest(tags={"tidegate/silver": "export"})
 
 
-def _unchanged(table: Table, held: str) -> bool:
+def _is_unchanged(table: Table, held: str) -> bool:
     """Return whether the batch that silver holds is still the last of its table, and silver still exists."""
     store, (generation, _, n) = table.lake.store, held.rpartition(":")
     if table.birth is None or table.birth.generation != generation:
@@ -96,7 +96,7 @@ def _unchanged(table: Table, held: str) -> bool:
 
 def build_silver_triggers(config: LakeConfig) -> list[dg.ScheduleDefinition | dg.SensorDefinition]:
     """Build a schedule or a sensor for each silver table, and one sensor for all tables with `automation`."""
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     of_dagster = [names.silver_table(spec.name) for spec in config.tables if spec.silver and spec.silver.automation]
     return [
         *(_sensor(names, spec) for spec in config.tables if spec.silver and spec.silver.every),

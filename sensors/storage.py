@@ -8,7 +8,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 
 def build_storage_schedules(config: LakeConfig) -> list[dg.ScheduleDefinition]:
     """Build the schedules. They run; a person may stop them."""
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     return [
         dg.ScheduleDefinition(
             name=names.name(f"storage_{spec.name}_schedule"),

@@ -39,7 +39,7 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
     `backfill_policy` stays unset: with any policy, runs of a backfill have no tag `dagster/partition` and so bypass the
     limit of one run for each table.
     """
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
 
     @dg.asset(
         key=names.bronze,
@@ -187,7 +187,7 @@ def previous_report(instance: dg.DagsterInstance, asset: dg.AssetKey, partition:
     for record in instance.fetch_materializations(wanted, limit=1).records:
         if record.asset_materialization:
             metadata = record.asset_materialization.metadata
-            return PreviousReport.of({name: value.value for name, value in metadata.items()})
+            return PreviousReport.from_metadata({name: value.value for name, value in metadata.items()})
     return PreviousReport()
 
 
@@ -198,7 +198,7 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
         done: the run's batches.
         before: the previous report.
     """
-    table = table.reopened()
+    table = table.reopen()
     birth, last = table.birth, _last_data_batch(table) if all(result.batch.only_moves for result in done) else None
     waits = _waits(table)
     if birth and birth.output and table.spec.output:
@@ -249,7 +249,7 @@ def _last_data_batch(table: Table) -> Batch | None:
     """
     n = table.ledger.clock().n
     for number in range(n, max(0, n - _BATCHES_LOOKED_BACK), -1):
-        batch = None if number in table.batches.void(number - 1) else table.batches.read(number)
+        batch = None if number in table.batches.void_numbers(number - 1) else table.batches.read(number)
         if batch is None or not batch.only_moves:
             return batch
     return None

@@ -10,7 +10,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 
 def bronze_job(config: LakeConfig) -> Any:
     """Build the job. A run of it has one partition of `bronze`."""
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     return dg.define_asset_job(
         names.name(BRONZE_JOB),
         selection=dg.AssetSelection.assets(names.bronze),

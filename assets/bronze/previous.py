@@ -24,7 +24,7 @@ class PreviousReport:
     version: int | None = None
 
     @classmethod
-    def of(cls, metadata: Mapping[str, Any]) -> PreviousReport:
+    def from_metadata(cls, metadata: Mapping[str, Any]) -> PreviousReport:
         """Make it from the metadata of a materialization."""
         rows = metadata.get("dagster/partition_row_count", metadata.get("dagster/row_count"))
         return cls(metadata.get("dagster/column_schema"), rows, metadata.get("delta_version"))

@@ -14,13 +14,13 @@ from tidegate.assets.bronze.previous import PreviousReport, TableSnapshot
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import check_result, evaluation_event
 from tidegate.assets.presentation.columns import column_changes, column_schema
-from tidegate.assets.presentation.copied_sql import bronze_queries, copied
-from tidegate.assets.presentation.markdown import listed
+from tidegate.assets.presentation.copied_sql import bronze_queries, format_queries
+from tidegate.assets.presentation.markdown import list_lines
 from tidegate.assets.presentation.readers import readers_text
 from tidegate.platform.bronze.listener import InventoryComparison
 from tidegate.platform.bronze.run import BatchResult
 from tidegate.platform.core.bronze.batch import Batch
-from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status, for_people
+from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status, format_reason
 from tidegate.platform.core.bronze.volume import volume
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.config.lake import LakeConfig
@@ -93,7 +93,7 @@ class TableReport:
 
     def warnings(self) -> list[str]:
         """Return a line for each of the run's first bad objects, and a line for the rest."""
-        bad = _bad(self.landed)
+        bad = _quarantined_rows(self.landed)
         lines = [
             f"quarantined {row.key}: {_reason(row)}"
             if row.status == Status.QUARANTINED
@@ -123,7 +123,7 @@ class TableReport:
             found["rows_that_came_again"] = again
         if types := _event_types(self.landed):
             found["event_types"] = types
-        if bad := _bad(self.landed):
+        if bad := _quarantined_rows(self.landed):
             found["quarantine"] = _bad_objects_table(bad)
         if self.now.waits:
             found["waits_for_after_load"] = self.now.waits.files
@@ -134,7 +134,7 @@ class TableReport:
             if datasets.signals:
                 found["waiting_signals"] = _signals(datasets)
         if self.now.late is not None:
-            found |= _late(self.now.late)
+            found |= _late_metadata(self.now.late)
         if comparison := self.inventory_comparison:
             found |= {
                 "inventory": comparison.uri,
@@ -146,14 +146,14 @@ class TableReport:
             found["objects"] = objects
         found |= self._table(row_count)
         if changes := self._schema_changes():
-            found["schema_changes"] = listed(changes)
+            found["schema_changes"] = list_lines(changes)
         if self.done:
             found["batch"] = self.done[-1].batch.n
         return found
 
     def checks(self, asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
         """Return the results of the checks of `check_specs` for one asset."""
-        bad = _bad(self._judged)
+        bad = _quarantined_rows(self._judged)
         quarantined = [row for row in bad if row.status == Status.QUARANTINED]
         overwritten = [row.key for row in quarantined if row.cause is Cause.OVERWRITTEN]
         counts = {"objects": len(quarantined), "rows": sum(row.bad_rows or 0 for row in bad)}
@@ -188,7 +188,7 @@ class TableReport:
                 severity=warn,
                 metadata={"changes": changes},
             ),
-            *self._after_load(asset),
+            *self._check_after_load(asset),
             *self._datasets(asset),
         ]
 
@@ -207,7 +207,7 @@ class TableReport:
         metadata = self.metadata(PARTITION_ROWS if partition else "dagster/row_count")
         return [dg.AssetMaterialization(asset, partition=partition, metadata=metadata), *checks]
 
-    def _after_load(self, asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
+    def _check_after_load(self, asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
         """Return the check of after-load. Only pages have it: most partitions of bronze keep their files."""
         waits = self.now.waits
         if waits is None or len(asset.path) == 1:
@@ -265,7 +265,7 @@ class TableReport:
             }
             if row_count == PARTITION_ROWS:
                 # A page has them in its definition. A discovered table has no page.
-                found["sql"] = copied(bronze_queries(self.now.name))
+                found["sql"] = format_queries(bronze_queries(self.now.name))
         return found
 
     def _schema_changes(self) -> list[str]:
@@ -273,16 +273,16 @@ class TableReport:
         return column_changes(self.before.columns, column_schema(columns) if columns else None)
 
 
-def _late(inventories: Sequence[LateInventory]) -> dict[str, Any]:
+def _late_metadata(inventories: Sequence[LateInventory]) -> dict[str, Any]:
     if not inventories:
         return {"late_inventories": 0}
-    return {"late_inventories": len(inventories), "late_buckets": listed(inventories[:MAX_LISTED_OBJECTS])}
+    return {"late_inventories": len(inventories), "late_buckets": list_lines(inventories[:MAX_LISTED_OBJECTS])}
 
 
 def page_of(config: LakeConfig, table_key: str) -> dg.AssetKey | None:
     """Return the asset key of a table's own page. None if lake.yaml does not have the table."""
     spec = config.table_for(TableKey.decode(table_key))
-    return LakeNames.of(config).bronze_table(spec.name) if spec else None
+    return LakeNames.from_config(config).bronze_table(spec.name) if spec else None
 
 
 def check_specs(
@@ -318,7 +318,7 @@ def _repeated_row_count(row: LedgerRow) -> int:
 
     The object's name contains the number of its messages.
     """
-    found = RowObject.of(row.key) if row.status == Status.COMMITTED else None
+    found = RowObject.from_key(row.key) if row.status == Status.COMMITTED else None
     return found.rows - (row.rows or 0) - (row.bad_rows or 0) if found else 0
 
 
@@ -335,7 +335,7 @@ def _event_types(batches: Sequence[Batch]) -> dg.MetadataValue[Any] | None:
     )
 
 
-def _bad(batches: Sequence[Batch]) -> list[LedgerRow]:
+def _quarantined_rows(batches: Sequence[Batch]) -> list[LedgerRow]:
     """Return the ledger rows of objects that were quarantined, wholly or partly."""
     rows = (row for batch in batches for row in batch.rows)
     # A removed object has `bad_rows` from its load, whose report listed them.
@@ -355,4 +355,4 @@ def _signals(datasets: WaitingDatasets) -> dg.MetadataValue[Any]:
 
 
 def _reason(row: LedgerRow) -> str:
-    return for_people(row.reason or "no reason was given", row.bad_rows_folder, _REASON_CHARACTERS_MAX)
+    return format_reason(row.reason or "no reason was given", row.bad_rows_folder, _REASON_CHARACTERS_MAX)

@@ -38,7 +38,7 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
     partitions. The op logs the events that a run of each partition would have.
     """
 
-    page, names = partial(page_of, config), LakeNames.of(config)
+    page, names = partial(page_of, config), LakeNames.from_config(config)
 
     @dg.op(
         name=names.name(SHARED_OP), out={}, description="Brings several bronze tables up to date, one after another."
@@ -48,7 +48,7 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
         handles, until = lake.open(), time.monotonic() + SECONDS
         log = RunLog(context.log)
 
-        def lost() -> str | None:
+        def find_lost_run() -> str | None:
             try:
                 handles.delta.check_session_alive()
             except Exception as error:
@@ -58,7 +58,7 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
         shared = SharedRun(
             work=lambda table: work_off(context, names, handles.table(table), page(table), prefix=f"{table}: "),
             held=lambda table: _has_own_run(context.instance, names, table),
-            lost=lost,
+            lost=find_lost_run,
             has_time=lambda: time.monotonic() < until,
         )
         for table, report in shared.tables(config.tables):
@@ -87,4 +87,4 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
 
 
 def _has_own_run(instance: dg.DagsterInstance, names: LakeNames, table: str) -> bool:
-    return bool(names.held(instance.get_runs(dg.RunsFilter(statuses=ACTIVE, tags={PARTITION_TAG: table}))))
+    return bool(names.select_held(instance.get_runs(dg.RunsFilter(statuses=ACTIVE, tags={PARTITION_TAG: table}))))

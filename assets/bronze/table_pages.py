@@ -7,9 +7,9 @@ import dagster as dg
 from tidegate.assets.bronze.asset import previous_report, table_report
 from tidegate.assets.bronze.report import check_specs
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.copied_sql import bronze_queries, copied
+from tidegate.assets.presentation.copied_sql import bronze_queries, format_queries
 from tidegate.assets.presentation.freshness import page_freshness
-from tidegate.assets.presentation.markdown import described
+from tidegate.assets.presentation.markdown import describe_table
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.markdown import code
@@ -19,7 +19,7 @@ from tidegate.resources.lake_resource import LakeResource, with_lake
 def table_pages(config: LakeConfig) -> list[dg.AssetsDefinition]:
     """Build an external asset for each configured table, between bronze and silver."""
     # Plain specs would become one definition, and all of its specs would need the same partition of bronze.
-    return [dg.AssetsDefinition(specs=[_page(LakeNames.of(config), spec)]) for spec in config.tables]
+    return [dg.AssetsDefinition(specs=[_page(LakeNames.from_config(config), spec)]) for spec in config.tables]
 
 
 def build_page_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
@@ -27,7 +27,7 @@ def build_page_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
 
     Each bronze run evaluates them. A person can run them too, on the last recorded batches.
     """
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     specs = {names.bronze_table(spec.name): spec for spec in config.tables}
     if not specs:
         return []
@@ -65,12 +65,12 @@ def _page(names: LakeNames, spec: TableSpec) -> dg.AssetSpec:
         kinds={{None: "deltalake", "repartition": "json"}.get(spec.output_mode, "parquet"), "bronze"},
         tags={"tidegate/layer": "bronze"},
         freshness_policy=page_freshness(spec),
-        description=f"{described(spec)}: the {_describe_storage(spec)} of {spec.prefix}. The sensor "
+        description=f"{describe_table(spec)}: the {_describe_storage(spec)} of {spec.prefix}. The sensor "
         f"intake fills it, by runs of the partition {code(spec.table_key.encode())} of the asset bronze. These runs "
         "report here what they added. To run it by hand, materialize that partition.",
         metadata={"dagster/uri": spec.output.folder}
         if spec.output
-        else {"dagster/table_name": f"bronze.{spec.name}", "sql": copied(bronze_queries(spec.name))},
+        else {"dagster/table_name": f"bronze.{spec.name}", "sql": format_queries(bronze_queries(spec.name))},
     )
 
 

@@ -33,7 +33,7 @@ from tidegate.resources.lake_resource import LakeResource, with_lake
 
 def build_lake_health(config: LakeConfig) -> dg.AssetsDefinition:
     """Build the asset `lake_health`. The sensor `health` materializes it, and a user may."""
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
 
     @dg.asset(
         key=names.lake_health,
@@ -70,7 +70,7 @@ def _checks(config: LakeConfig) -> dict[str, str]:
 
 def build_health_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     """Build the check `keeps_up` of each configured table. The sensor `health` evaluates it, and a user may."""
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     pages = {names.bronze_table(spec.name): spec.table_key.encode() for spec in config.tables}
     if not pages:
         return []
@@ -104,7 +104,7 @@ def report_health(lake: Lake, instance: dg.DagsterInstance, now: float) -> Healt
 
 def health_report(lake: Lake, instance: dg.DagsterInstance, health: Health) -> HealthReport:
     """Return a measurement with the last commits, lags and failures, as Dagster has them."""
-    names = LakeNames.of(lake.config)
+    names = LakeNames.from_config(lake.config)
     commits = {table.key: last_commit(instance, names, table.key) for table in health.tables[:MAX_SHOWN]}
     silver = [spec.name for spec in lake.config.tables if spec.silver]
     failed = failed_runs(instance, names, {table.key for table in health.tables}, silver)

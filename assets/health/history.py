@@ -15,7 +15,7 @@ from dagster._core.storage.asset_check_execution_record import (
 
 from tidegate.assets.bronze.report import QUARANTINE_CHECK, SAID_BEFORE, WITHOUT_STATE
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.check_events import APART_CHECK, kept_description, result_of
+from tidegate.assets.presentation.check_events import COLLAPSE_CHECK, kept_description, result_of
 from tidegate.assets.sources.queue_checks import CHECK
 from tidegate.platform.core.markdown import Markdown, sentence
 from tidegate.platform.core.routing.unrouted import MISSES
@@ -89,7 +89,7 @@ def merges_that_warn(instance: dg.DagsterInstance, names: LakeNames, tables: Seq
         names: the lake.
         tables: names of silver tables.
     """
-    keys = {dg.AssetCheckKey(names.silver_table(name), APART_CHECK): f"silver.{name}" for name in tables}
+    keys = {dg.AssetCheckKey(names.silver_table(name), COLLAPSE_CHECK): f"silver.{name}" for name in tables}
     found = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys))
     return {
         keys[key]: kept_description(result) or sentence("look at its check")
@@ -106,7 +106,7 @@ def last_commit(instance: dg.DagsterInstance, names: LakeNames, table: str) -> f
         names: the lake.
         table: table key.
     """
-    for record in _newest(instance, dg.AssetRecordsFilter(names.bronze, asset_partitions=[table]), _MAX_IDLE):
+    for record in _newest_records(instance, dg.AssetRecordsFilter(names.bronze, asset_partitions=[table]), _MAX_IDLE):
         if record.asset_materialization and _number(record.asset_materialization.metadata, "batches"):
             return record.timestamp
     return None
@@ -115,13 +115,15 @@ def last_commit(instance: dg.DagsterInstance, names: LakeNames, table: str) -> f
 def earlier_lags(instance: dg.DagsterInstance, asset: dg.AssetKey, number: int) -> list[dict[str, float]]:
     """Returns the metadata `lags` of the last materializations of an asset, the oldest first. It takes one query."""
     earlier = []
-    for record in _newest(instance, dg.AssetRecordsFilter(asset), number):
+    for record in _newest_records(instance, dg.AssetRecordsFilter(asset), number):
         lags = record.asset_materialization.metadata.get("lags") if record.asset_materialization else None
         earlier.append(dict(lags.value) if lags and isinstance(lags.value, dict) else {})
     return earlier[::-1]
 
 
-def _newest(instance: dg.DagsterInstance, wanted: dg.AssetRecordsFilter, number: int) -> Iterator[dg.EventLogRecord]:
+def _newest_records(
+    instance: dg.DagsterInstance, wanted: dg.AssetRecordsFilter, number: int
+) -> Iterator[dg.EventLogRecord]:
     yield from instance.fetch_materializations(wanted, limit=number).records
 
 

@@ -49,14 +49,14 @@ def measure(
         clock: returns seconds, for the time limit.
     """
     unknown: list[str] = []
-    names = LakeNames.of(lake.config)
+    names = LakeNames.from_config(lake.config)
     missed = missed_today(instance, names, [queue.name for queue in lake.queues], now)
     quarantined = quarantined_since(instance, names, now - _DAY)
     asked = ConcurrentCalls(lambda queue: _queue(queue, missed.get(queue.name, {})), lake.queues, _QUEUES_IN_PARALLEL)
     listed = ConcurrentCalls(lambda route: _route(lake, route, now), _routes(lake), _ROUTES_IN_PARALLEL)
     waiting: dict[str, TableHealth] = {}
     until = clock() + _MAX_SECONDS
-    for backlog in lake.store.inbox.tour():
+    for backlog in lake.store.inbox.walk_backlogs():
         if backlog.hints and is_table_key(backlog.folder):
             waiting[backlog.folder] = _table(lake, backlog.folder, now, backlog)
         if clock() > until:
@@ -154,7 +154,7 @@ def _queue(queue: Queue, missed: dict[str, int]) -> tuple[QueueHealth, list[str]
     dead, unknown = None, []
     if depths.dead_letters:
         try:
-            dead = queue.beside(depths.dead_letters).depths().waiting
+            dead = queue.sibling(depths.dead_letters).depths().waiting
         except (BotoCoreError, ClientError) as error:
             unknown.append(f"dead-letter queue {depths.dead_letters}: {first_line(error)}")
     return QueueHealth(queue.name, depths.waiting, depths.in_flight, dead, missed), unknown

@@ -9,11 +9,11 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.presentation.check_events import APART_CHECK, check_result
+from tidegate.assets.presentation.check_events import COLLAPSE_CHECK, check_result
 from tidegate.assets.presentation.markdown import markdown
 from tidegate.assets.runs.failed_runs import FailedRun
 from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth
-from tidegate.platform.core.markdown import Markdown, cell, code, prose, sentence, together
+from tidegate.platform.core.markdown import Markdown, cell, code, join_texts, prose, sentence
 from tidegate.platform.core.wording import NARROW, one_line, size_text, span
 
 KEEPS_UP_CHECK = "keeps_up"
@@ -35,7 +35,7 @@ ROUTE_DESCRIPTIONS = {
 }
 #: The checks of a lake with silver tables.
 SILVER_DESCRIPTIONS = {
-    APART_CHECK: "The last merge of each silver table passed its check silver_keeps_rows_apart.",
+    COLLAPSE_CHECK: "The last merge of each silver table passed its check silver_keeps_rows_apart.",
 }
 #: The checks of a lake with completion signals.
 DATASET_DESCRIPTIONS = {
@@ -99,7 +99,8 @@ class HealthReport:
         if health.routes_behind:
             verdict += f", {len(health.routes_behind)} of {len(health.routes)} routes behind"
         lines = [
-            f"**{_moment(health.at)} UTC: {verdict}{self._failing()}{self._bad()}.** {health.files:,} files "
+            f"**{_moment(health.at)} UTC: {verdict}{self._describe_failures()}{self._describe_quarantine()}.** "
+            f"{health.files:,} files "
             f"({size_text(health.size)}) wait" + (f", the oldest for {span(health.lag)}." if health.files else "."),
             *(f"\n**Not known:** {prose(sentence)}" for sentence in health.unknown),
             *(f"\n**Fails:** {failure}" for failure in self._failures(prose)),
@@ -167,11 +168,11 @@ class HealthReport:
         at = self.commits.get(table.key)
         return span(self.health.at - at) + NARROW + "ago" if at else ""
 
-    def _failing(self) -> str:
+    def _describe_failures(self) -> str:
         number = len(self.failed)
         return f", the last run of {number} {'table' if number == 1 else 'tables'} failed" if number else ""
 
-    def _bad(self) -> str:
+    def _describe_quarantine(self) -> str:
         number = sum(self.health.quarantined.values())
         return (
             f", {number:,} {'object or row' if number == 1 else 'objects and rows'} quarantined in 24 hours"
@@ -229,7 +230,7 @@ class HealthReport:
                 severity=dg.AssetCheckSeverity.WARN,
                 metadata={"tables_failing": len(self.failed), **({"failed": self._failures()} if self.failed else {})},
             ),
-            *([] if self.merged is None else [_apart_check(self.merged, asset)]),
+            *([] if self.merged is None else [_collapse_check(self.merged, asset)]),
             *([_routes_check(health, asset)] if health.routes else []),
             *([_datasets_check(health, asset)] if _with_signals(health) else []),
         ]
@@ -265,18 +266,18 @@ def _datasets_check(health: Health, asset: dg.AssetKey) -> dg.AssetCheckResult:
     )
 
 
-def _apart_check(merged: Mapping[str, Markdown], asset: dg.AssetKey) -> dg.AssetCheckResult:
+def _collapse_check(merged: Mapping[str, Markdown], asset: dg.AssetKey) -> dg.AssetCheckResult:
     found = {table: why for table, why in sorted(merged.items()) if why}
     lines = [sentence("{}: {}", table, why) for table, why in found.items()][:MAX_SHOWN]
     if len(found) > MAX_SHOWN:
         lines.append(sentence("and {} more tables", len(found) - MAX_SHOWN))
     return check_result(
         asset_key=asset,
-        check_name=APART_CHECK,
+        check_name=COLLAPSE_CHECK,
         passed=not found,
         severity=dg.AssetCheckSeverity.WARN,
         metadata={"tables": len(found)},
-        description=together("; ", lines) or None,
+        description=join_texts("; ", lines) or None,
     )
 
 
@@ -319,12 +320,12 @@ def keeps_up(table: TableHealth, page: dg.AssetKey) -> dg.AssetCheckResult:
         asset_key=page,
         check_name=KEEPS_UP_CHECK,
         passed=not table.behind,
-        metadata={**numbers(table), "limit_seconds": table.limit},
+        metadata={**plotted_numbers(table), "limit_seconds": table.limit},
         description=sentence("look at the failed runs of its partition of bronze") if table.behind else None,
     )
 
 
-def numbers(table: TableHealth) -> dict[str, int | float]:
+def plotted_numbers(table: TableHealth) -> dict[str, int | float]:
     """Returns the numbers of a table that the UI plots."""
     return {
         "pending_files": table.files,

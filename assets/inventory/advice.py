@@ -12,7 +12,7 @@ from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.storage.advice import OF, Advice, advice_for, no_advice_for, without_price
+from tidegate.platform.core.storage.advice import OF, Advice, advice_for, describe_missing_prices, without_price
 from tidegate.platform.core.storage.cost import COMBINED_PREFIXES
 from tidegate.platform.inventory.stored import folder_of, read_prices, stored_objects, sums_of_all
 from tidegate.platform.lake.inventory.sums import with_ends
@@ -39,7 +39,7 @@ def build_advice(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec)
         found = advice_for(sums, prices, reports.months, reports.classes)
         options = {"months": reports.months, "to": ",".join(reports.classes)}
         command = report_command("advice", spec, reports, **options, depth=reports.depth)
-        missing = no_advice_for(without_price(sums, prices, reports.classes))
+        missing = describe_missing_prices(without_price(sums, prices, reports.classes))
         return dg.MaterializeResult(
             metadata={
                 **advice_metadata(found, prices.currency, reports.months, command),
@@ -61,30 +61,33 @@ def advice_metadata(found: Sequence[Advice], currency: str, months: int, command
         command: prints it.
     """
     title = f"{currency} saved in {months} months, after the cost of the transition"
-    bar = [(f"{one.bucket}/{one.prefix} → {one.to}", one.net, f"{one.net:,.2f}") for one in found[:_MAX_BARS]]
+    bar = [
+        (f"{advice.bucket}/{advice.prefix} → {advice.to}", advice.net, f"{advice.net:,.2f}")
+        for advice in found[:_MAX_BARS]
+    ]
     return {
         "advice": len(found),
-        "net_saving": round(sum(one.net for one in found), 4),
-        "saving_a_month": round(sum(one.saving for one in found), 4),
-        "cost_once": round(sum(one.once for one in found), 4),
+        "net_saving": round(sum(advice.net for advice in found), 4),
+        "saving_a_month": round(sum(advice.saving for advice in found), 4),
+        "cost_once": round(sum(advice.once for advice in found), 4),
         "months": months,
         "currency": currency,
         **({"plot": markdown(bars(title, bar))} if found else {}),
-        **shown_lines("transitions", found, lambda one: _record(one, currency), command),
+        **shown_lines("transitions", found, lambda advice: _record(advice, currency), command),
     }
 
 
-def _record(one: Advice, currency: str) -> dict[str, Any]:
+def _record(advice: Advice, currency: str) -> dict[str, Any]:
     # The UI shows the first columns only, until a person scrolls: where, what, and what it is worth.
     return {
-        "objects of": f"{one.bucket}/{one.prefix}",
-        "transition": f"{one.storage_class} → {one.to}",
-        f"{currency} saved a month": round(one.saving, 4),
-        f"{currency} once": round(one.once, 4),
-        "break-even, months": one.break_even,
-        "objects": one.objects,
-        "days": one.days,
-        "size": one.size,
-        "versions": one.version,
-        "readable a month": "any" if one.readable is None else f"{min(one.readable, 99):.0%}",
+        "objects of": f"{advice.bucket}/{advice.prefix}",
+        "transition": f"{advice.storage_class} → {advice.to}",
+        f"{currency} saved a month": round(advice.saving, 4),
+        f"{currency} once": round(advice.once, 4),
+        "break-even, months": advice.break_even,
+        "objects": advice.objects,
+        "days": advice.days,
+        "size": advice.size,
+        "versions": advice.version,
+        "readable a month": "any" if advice.readable is None else f"{min(advice.readable, 99):.0%}",
     }

@@ -13,7 +13,7 @@ from tidegate.assets.inventory.growth import build_growth
 from tidegate.assets.inventory.report_asset import report_asset, report_command
 from tidegate.assets.inventory.uploads import build_uploads
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.markdown import listed, markdown
+from tidegate.assets.presentation.markdown import list_lines, markdown
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.platform.core.config.inventories import StorageReportsSpec
@@ -34,7 +34,7 @@ _MAX_BARS = 12
 def build_storage(config: LakeConfig) -> list[dg.AssetsDefinition]:
     """Build the reports of a lake."""
     return [
-        build(LakeNames.of(config), spec, spec.storage_reports)
+        build(LakeNames.from_config(config), spec, spec.storage_reports)
         for spec in config.tables
         if spec.storage_reports
         for build in (_cost, build_growth, build_advice, build_audit, build_uploads)
@@ -57,8 +57,8 @@ def _cost(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec) -> dg.
         stale = stale_inventories(newest_created(objects))
         reads = reads_of(opened, datetime.now(UTC), reports.depth)
         command = report_command("cost", spec, reports, depth=reports.depth)
-        metadata = cost_metadata(CostReport.of(sums, prices), reads, command, whole=whole)
-        return dg.MaterializeResult(metadata={**metadata, **({"stale": listed(stale)} if stale else {})})
+        metadata = cost_metadata(CostReport.from_sums(sums, prices), reads, command, whole=whole)
+        return dg.MaterializeResult(metadata={**metadata, **({"stale": list_lines(stale)} if stale else {})})
 
     return cost
 
@@ -87,7 +87,7 @@ def cost_metadata(report: CostReport, reads: Reads, command: str, *, whole: bool
             name: value
             for by, lines in report.lines.items()
             if whole or "prefix" not in by
-            for name, value in _table(by, lines, report.currency, reads.by(by), command).items()
+            for name, value in _table(by, lines, report.currency, reads.reads_by(by), command).items()
         },
         **({} if whole else {"prefixes": COMBINED_PREFIXES}),
         **({"reads_not_known": reads.unknown} if reads.unknown else {}),

@@ -6,7 +6,7 @@ import dagster as dg
 
 from tidegate.assets.inventory.report_asset import report_asset, report_command
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.markdown import listed
+from tidegate.assets.presentation.markdown import list_lines
 from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
@@ -42,18 +42,18 @@ def audit_metadata(report: AuditReport, command: str) -> dict[str, Any]:
     return {
         "findings": len(report.findings),
         **report.objects,
-        **({"not_listed": listed(report.unlisted)} if report.unlisted else {}),
+        **({"not_listed": list_lines(report.unlisted)} if report.unlisted else {}),
         **shown_lines("audits", report.findings, _record, command),
     }
 
 
-def _record(one: AuditFinding) -> dict[str, Any]:
+def _record(finding: AuditFinding) -> dict[str, Any]:
     return {
-        "found": KINDS[one.audit.kind],
-        "of": one.audit.of,
-        "objects": one.objects,
-        "GiB": round(one.bytes / GIGABYTE, 3),
-        "most in": ", ".join(f"{place.place} ({place.objects:,})" for place in one.places),
-        "examples": " ".join(one.examples),
-        "sql": one.audit.sql,
+        "found": KINDS[finding.audit.kind],
+        "of": finding.audit.of,
+        "objects": finding.objects,
+        "GiB": round(finding.bytes / GIGABYTE, 3),
+        "most in": ", ".join(f"{place.place} ({place.objects:,})" for place in finding.places),
+        "examples": " ".join(finding.examples),
+        "sql": finding.audit.sql,
     }

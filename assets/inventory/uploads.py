@@ -6,7 +6,7 @@ import dagster as dg
 
 from tidegate.assets.inventory.report_asset import report_asset, report_command
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.markdown import listed
+from tidegate.assets.presentation.markdown import list_lines
 from tidegate.assets.presentation.shown_lines import shown_lines
 from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
@@ -50,23 +50,25 @@ def uploads_metadata(report: UploadsReport, prices: StoragePrices, command: str)
         command: prints them.
     """
 
-    def record(one: BucketUploads) -> dict[str, Any]:
+    def record(uploads: BucketUploads) -> dict[str, Any]:
         return {
-            "bucket": one.bucket,
-            "uploads": one.old,
-            "GiB": round(one.size / GIGABYTE, 3),
-            f"{prices.currency} a month": round(uploads_cost(one.oldest, prices)[0], 4),
-            "oldest": f"{one.oldest[0].initiated:%Y-%m-%d}",
-            "rule": "" if one.lifecycle.aborts(report.days) else one.lifecycle.command(one.bucket, report.days),
+            "bucket": uploads.bucket,
+            "uploads": uploads.old,
+            "GiB": round(uploads.size / GIGABYTE, 3),
+            f"{prices.currency} a month": round(uploads_cost(uploads.oldest, prices)[0], 4),
+            "oldest": f"{uploads.oldest[0].initiated:%Y-%m-%d}",
+            "rule": ""
+            if uploads.lifecycle.aborts(report.days)
+            else uploads.lifecycle.command(uploads.bucket, report.days),
         }
 
     refused = [f"{bucket}: {reason}" for bucket, reason in report.refused.items()]
     return {
-        "uploads": sum(one.old for one in report.found),
-        "bytes": sum(one.size for one in report.found),
-        "cost_a_month": round(sum(uploads_cost(one.oldest, prices)[0] for one in report.found), 4),
+        "uploads": sum(uploads.old for uploads in report.found),
+        "bytes": sum(uploads.size for uploads in report.found),
+        "cost_a_month": round(sum(uploads_cost(uploads.oldest, prices)[0] for uploads in report.found), 4),
         "currency": prices.currency,
         "buckets_without_rule": len(report.without_rule),
-        **({"not_listed": listed(refused)} if refused else {}),
+        **({"not_listed": list_lines(refused)} if refused else {}),
         **shown_lines("by_bucket", report.found, record, command),
     }

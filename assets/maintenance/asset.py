@@ -12,7 +12,7 @@ import dagster as dg
 from pydantic import Field
 
 from tidegate.assets.keys import MAINTENANCE, MAINTENANCE_JOB, LakeNames
-from tidegate.assets.presentation.markdown import listed, markdown
+from tidegate.assets.presentation.markdown import list_lines, markdown
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import held_tables, is_forgetting, is_rebuild, other_run
 from tidegate.assets.sources.asset import table_owners
@@ -42,12 +42,12 @@ class MaintenanceConfig(dg.Config):
 def build_maintenance(config: LakeConfig) -> list[dg.AssetsDefinition]:
     """Build the assets of maintenance of a lake."""
     merged = [spec for spec in config.tables if spec.silver]
-    return [_bronze(config), *(_silver(LakeNames.of(config), spec) for spec in merged), _lake(config)]
+    return [_bronze(config), *(_silver(LakeNames.from_config(config), spec) for spec in merged), _lake(config)]
 
 
 def maintenance_job(config: LakeConfig) -> Any:
     """Build the job of all maintenance. A run of it has one asset."""
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     silver = [names.maintained_silver(spec.name) for spec in config.tables if spec.silver]
     return dg.define_asset_job(
         names.name(MAINTENANCE_JOB),
@@ -58,7 +58,7 @@ def maintenance_job(config: LakeConfig) -> Any:
 
 
 def _bronze(config: LakeConfig) -> dg.AssetsDefinition:
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
 
     def writes(table: str, run: dg.DagsterRun) -> bool:
         return (table in held_tables(run) and names.holds(run)) or is_forgetting(run, names)
@@ -111,7 +111,7 @@ def _silver(names: LakeNames, spec: TableSpec) -> dg.AssetsDefinition:
 
 
 def _lake(config: LakeConfig) -> dg.AssetsDefinition:
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
 
     @dg.asset(
         key=names.maintained_lake,
@@ -168,7 +168,7 @@ def metadata(done: Sequence[MaintenanceResult], *, dry_run: bool) -> dict[str, A
         "merged_files": sum(found.merged for found in done),
         "checkpoints": sum(found.checkpoint for found in done),
         "log_files": sum(found.log.files for found in done),
-        "steps": listed(found.line(dry_run=dry_run) for found in done) if done else markdown(sentence("nothing")),
+        "steps": list_lines(found.line(dry_run=dry_run) for found in done) if done else markdown(sentence("nothing")),
     }
 
 

@@ -86,7 +86,10 @@ def forget(
         return DeletedHistory(runs, 0, 0, left=left)
     is_over = _deadline(clock)
     with sql.index_connection() as connection:
-        events, checks = _ids(connection, _old_events(now, assets)), _ids(connection, _old_checks(now, assets))
+        events, checks = (
+            _storage_ids(connection, _old_events(now, assets)),
+            _storage_ids(connection, _old_checks(now, assets)),
+        )
         if dry_run:
             return DeletedHistory(runs, len(events), len(checks), left=left)
         gone = _delete(connection, SqlEventLogStorageTable, events, is_over)
@@ -136,7 +139,7 @@ def _last_materialization_runs(sql: SqlEventLogStorage) -> set[str]:
 def _old_events(now: float, assets: Collection[dg.AssetKey]) -> sa.Select[Any]:
     """Returns the query of the ids of what sensors reported without a run, but for the last of each."""
     events, checks = SqlEventLogStorageTable.c, AssetCheckExecutionsTable.c
-    own, keys = _of(assets), [key.to_string() for key in assets]
+    own, keys = _asset_filter(assets), [key.to_string() for key in assets]
     last = (
         sa.select(sa.func.max(events.id))
         .where(own)
@@ -154,23 +157,23 @@ def _forget_copies(sql: SqlEventLogStorage, now: float, assets: Collection[dg.As
     """SQLite stores these events twice. Nothing reads the second copy, in the file of the run with the empty id."""
     if hasattr(sql, "path_for_shard"):
         with sql.run_connection("") as connection:
-            old = sa.and_(_without_run(now), sa.or_(_of(assets), _EVALUATION))
+            old = sa.and_(_without_run(now), sa.or_(_asset_filter(assets), _EVALUATION))
             connection.execute(SqlEventLogStorageTable.delete().where(old))
 
 
-def _of(assets: Collection[dg.AssetKey]) -> Any:
+def _asset_filter(assets: Collection[dg.AssetKey]) -> Any:
     return SqlEventLogStorageTable.c.asset_key.in_([key.to_string() for key in assets])
 
 
 def _without_run(now: float) -> Any:
     """Returns the condition of old events that a sensor reported: these have no run."""
     events = SqlEventLogStorageTable.c
-    return sa.and_(events.run_id == "", events.timestamp < _to_naive_utc(now - EVENT_DAYS * 86_400))
+    return sa.and_(events.run_id == "", events.timestamp < _convert_to_naive_utc(now - EVENT_DAYS * 86_400))
 
 
 def _old_checks(now: float, assets: Collection[dg.AssetKey]) -> sa.Select[Any]:
     checks, keys = AssetCheckExecutionsTable.c, [key.to_string() for key in assets]
-    old = checks.create_timestamp < _to_naive_utc(now - RUN_DAYS * 86_400)
+    old = checks.create_timestamp < _convert_to_naive_utc(now - RUN_DAYS * 86_400)
     return sa.select(checks.id).where(checks.asset_key.in_(keys), old, checks.id.not_in(_last_checks(keys)))
 
 
@@ -180,7 +183,7 @@ def _last_checks(keys: Sequence[str]) -> sa.Select[tuple[int]]:
     return last.group_by(checks.asset_key, checks.check_name, checks.partition)
 
 
-def _ids(connection: Any, wanted: sa.Select[Any]) -> list[int]:
+def _storage_ids(connection: Any, wanted: sa.Select[Any]) -> list[int]:
     return [row[0] for row in connection.execute(wanted)]
 
 
@@ -193,7 +196,7 @@ def _delete(connection: Any, table: sa.Table, ids: Sequence[int], is_over: Calla
     return len(ids)
 
 
-def _to_naive_utc(at: float) -> datetime:
+def _convert_to_naive_utc(at: float) -> datetime:
     return datetime.fromtimestamp(at, UTC).replace(tzinfo=None)
 
 

@@ -56,7 +56,7 @@ class News:
 class Follower:
     """Follows a lake from the moment at which it is made. It asks S3 and Dagster's storage, and never Spark.
 
-    Each call of `news` costs a listing of the inbox, and a few queries whatever the number of tables is.
+    Each call of `take_news` costs a listing of the inbox, and a few queries whatever the number of tables is.
 
     Args:
         lake: the lake.
@@ -65,7 +65,7 @@ class Follower:
 
     def __init__(self, lake: Lake, instance: dg.DagsterInstance) -> None:
         self._lake, self._instance = lake, instance
-        self._names = LakeNames.of(lake.config)
+        self._names = LakeNames.from_config(lake.config)
         merged = [spec.name for spec in lake.config.tables if spec.silver]
         self._silver = {self._names.silver_table(name): f"silver.{name}" for name in merged}
         newest = instance.fetch_materializations(self._names.bronze, limit=1).records
@@ -76,18 +76,26 @@ class Follower:
         self._waiting: dict[str, int] = {}
         self._unknown = ""
 
-    def news(self, now: float) -> list[News]:
+    def take_news(self, now: float) -> list[News]:
         """Returns what happened since the last call, in the order in which it happened.
 
         Args:
             now: epoch seconds.
         """
-        found = [*self._arrivals(now), *self._commits(), *self._quarantines(), *self._merged(), *self._failing()]
-        return sorted(found, key=lambda one: one.at)
+        found = [
+            *self._arrivals(now),
+            *self._commits(),
+            *self._quarantines(),
+            *self._new_merges(),
+            *self._new_failures(),
+        ]
+        return sorted(found, key=lambda news: news.at)
 
     def _arrivals(self, now: float) -> Iterator[News]:
         try:
-            backlogs = [found for found in self._lake.store.inbox.tour() if found.hints and is_table_key(found.folder)]
+            backlogs = [
+                found for found in self._lake.store.inbox.walk_backlogs() if found.hints and is_table_key(found.folder)
+            ]
         except (StoreError, BotoCoreError, ClientError) as error:
             detail = f"the inbox: {first_line(error)}"
             if detail != self._unknown:
@@ -97,7 +105,7 @@ class Follower:
         self._unknown = ""
         for backlog in backlogs:
             if backlog.hints > self._waiting.get(backlog.folder, 0):
-                yield News(now, "waiting", self._name(backlog.folder), _waiting(backlog))
+                yield News(now, "waiting", self._name(backlog.folder), _waiting_numbers(backlog))
         self._waiting = {backlog.folder: backlog.hints for backlog in backlogs}
 
     def _commits(self) -> Iterator[News]:
@@ -107,7 +115,10 @@ class Follower:
             made = record.asset_materialization
             if made and made.partition and _number(made.metadata, "batches"):
                 yield News(
-                    record.timestamp, "committed", self._name(made.partition), _numbers(made.metadata, _COMMIT_FIGURES)
+                    record.timestamp,
+                    "committed",
+                    self._name(made.partition),
+                    _select_numbers(made.metadata, _COMMIT_FIGURES),
                 )
 
     def _quarantines(self) -> Iterator[News]:
@@ -135,13 +146,15 @@ class Follower:
             if last is not None:
                 yield record.asset_entry.asset_key, last
 
-    def _merged(self) -> Iterator[News]:
+    def _new_merges(self) -> Iterator[News]:
         for key, record in self._latest_merges():
             made = record.asset_materialization
             if record.storage_id > self._merges.get(key, 0) and made:
                 self._merges[key] = record.storage_id
                 if _number(made.metadata, "batches"):
-                    yield News(record.timestamp, "merged", self._silver[key], _numbers(made.metadata, _MERGE_FIGURES))
+                    yield News(
+                        record.timestamp, "merged", self._silver[key], _select_numbers(made.metadata, _MERGE_FIGURES)
+                    )
 
     def _failures(self) -> Mapping[tuple[str, str], FailedRun]:
         """Returns the last runs that failed, by table and run: a run may hold several tables."""
@@ -150,7 +163,7 @@ class Follower:
         found = failed_runs(self._instance, self._names, tables, silver)
         return {(table, failed.run_id): failed for table, failed in found.items()}
 
-    def _failing(self) -> Iterator[News]:
+    def _new_failures(self) -> Iterator[News]:
         failures = self._failures()
         for (table, run), failed in failures.items():
             if (table, run) not in self._failed:
@@ -163,11 +176,11 @@ class Follower:
         return spec.name if spec else table_key
 
 
-def _waiting(backlog: Backlog) -> dict[str, int | float]:
+def _waiting_numbers(backlog: Backlog) -> dict[str, int | float]:
     return {"files": backlog.hints, "bytes": backlog.size}
 
 
-def _numbers(metadata: Metadata, names: Sequence[str]) -> dict[str, int | float]:
+def _select_numbers(metadata: Metadata, names: Sequence[str]) -> dict[str, int | float]:
     return {name: _number(metadata, name) for name in names if name in metadata}
 
 

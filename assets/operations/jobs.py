@@ -112,7 +112,7 @@ def _redrive(context: dg.OpExecutionContext, config: RedriveConfig, lake: LakeRe
 
 def redrive_job(config: LakeConfig) -> dg.JobDefinition:
     """Build the job that retries what is in quarantine."""
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     description = "Retries objects or messages in quarantine, or dead letters."
     op = dg.op(name=names.name("redrive_op"), description=description)(with_lake(names.resource)(_redrive))
 
@@ -152,7 +152,7 @@ def _rebuild(context: dg.OpExecutionContext, config: RebuildConfig, lake: LakeRe
             with discreet_errors(silver.spec):
                 merged = rebuild_silver(handles, config.table, by=f"run {context.run_id}", log=log, since=since)
             metadata, checks = silver_report(handles, silver.spec, merged, context.instance)
-            asset = LakeNames.of(handles.config).silver_table(silver.spec.name)
+            asset = LakeNames.from_config(handles.config).silver_table(silver.spec.name)
             context.log_event(dg.AssetMaterialization(asset, metadata=metadata))
             checks.append(equals_bronze(handles, silver.spec, asset, context.instance))
             # Dagster takes evaluations here too, and its types do not say so.
@@ -183,7 +183,7 @@ def _rebuild(context: dg.OpExecutionContext, config: RebuildConfig, lake: LakeRe
 
 def rebuild_job(config: LakeConfig) -> dg.JobDefinition:
     """Build the job that computes a table again. Runs of the table's partition do the work of a bronze table."""
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     description = "Puts every file of a loaded table into its inbox, or computes a silver table again."
     op = dg.op(name=names.name(REBUILD_OP), description=description)(with_lake(names.resource)(_rebuild))
 

@@ -9,7 +9,7 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 from tidegate.platform.core.markdown import Markdown
 
 #: The check of each silver asset, which the health of the lake repeats: no merge made one row of several.
-APART_CHECK = "silver_keeps_rows_apart"
+COLLAPSE_CHECK = "silver_keeps_rows_apart"
 
 
 def check_result(

@@ -9,7 +9,7 @@ import dagster as dg
 
 from tidegate.platform.core.catalog.descriptions import OWN_COLUMNS
 from tidegate.platform.core.markdown import Markdown
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 
@@ -27,7 +27,7 @@ def column_schema(
     """
 
     def description(name: str) -> str | None:
-        return "; ".join(text for text in (descriptions.get(folded(name)), origins.get(name)) if text) or None
+        return "; ".join(text for text in (descriptions.get(fold_name(name)), origins.get(name)) if text) or None
 
     return dg.TableSchema(
         [dg.TableColumn(field.name, field.type.sql(), description(field.name)) for field in schema.fields]

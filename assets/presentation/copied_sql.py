@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import dagster as dg
 
 from tidegate.assets.presentation.markdown import markdown
-from tidegate.platform.core.markdown import fenced, sentence, together
+from tidegate.platform.core.markdown import code_block, join_texts, sentence
 from tidegate.platform.core.schema.sql_literal import literal
 
 
@@ -38,13 +38,13 @@ def silver_queries(name: str) -> list[str]:
     ]
 
 
-def copied(queries: Sequence[str]) -> dg.MetadataValue[str]:
+def format_queries(queries: Sequence[str]) -> dg.MetadataValue[str]:
     """Returns queries as metadata, each in a block that the UI lets a person copy."""
     return markdown(
         sentence(
             "For `tidegate sql`, or any Spark session that has the lake's names. Add `VERSION AS OF` and a version "
             "that the history lists to the name of a table to read it as it was:\n\n{}",
-            together("\n\n", map(fenced, queries)),
+            join_texts("\n\n", map(code_block, queries)),
         )
     )
 

@@ -16,7 +16,7 @@ def page_freshness(spec: TableSpec) -> dg.FreshnessPolicy | None:
     """
     if spec.arrives_every is None or spec.reconcile_interval is not None:
         return None
-    return _within(spec.arrives_every + spec.lag_limit)
+    return _freshness_policy(spec.arrives_every + spec.lag_limit)
 
 
 def silver_freshness(spec: TableSpec) -> dg.FreshnessPolicy | None:
@@ -26,8 +26,8 @@ def silver_freshness(spec: TableSpec) -> dg.FreshnessPolicy | None:
     """
     if spec.arrives_every is None or spec.silver is None or spec.silver.every is None:
         return None
-    return _within(spec.arrives_every + spec.lag_limit + spec.silver.every)
+    return _freshness_policy(spec.arrives_every + spec.lag_limit + spec.silver.every)
 
 
-def _within(seconds: int) -> dg.FreshnessPolicy:
+def _freshness_policy(seconds: int) -> dg.FreshnessPolicy:
     return dg.FreshnessPolicy.time_window(fail_window=timedelta(seconds=seconds))

@@ -30,7 +30,7 @@ def with_lake_yaml_lines(
     except (OSError, UnicodeDecodeError):
         return list(assets)
 
-    def referring(spec: dg.AssetSpec) -> dg.AssetSpec:
+    def add_reference(spec: dg.AssetSpec) -> dg.AssetSpec:
         if spec.key not in places:
             return spec
         line = document.line_of(places[spec.key])
@@ -42,6 +42,6 @@ def with_lake_yaml_lines(
         return spec.merge_attributes(metadata={"dagster/code_references": value})
 
     return [
-        asset.map_asset_specs(referring) if isinstance(asset, dg.AssetsDefinition) else referring(asset)
+        asset.map_asset_specs(add_reference) if isinstance(asset, dg.AssetsDefinition) else add_reference(asset)
         for asset in assets
     ]

@@ -15,7 +15,7 @@ def markdown(text: Markdown) -> dg.MarkdownMetadataValue:
     return dg.MetadataValue.md(text)
 
 
-def listed(lines: Iterable[object], show: Callable[[str], Markdown] = prose) -> dg.MarkdownMetadataValue:
+def list_lines(lines: Iterable[object], show: Callable[[str], Markdown] = prose) -> dg.MarkdownMetadataValue:
     """Returns lines as metadata, each in a line of its own.
 
     Args:
@@ -25,6 +25,6 @@ def listed(lines: Iterable[object], show: Callable[[str], Markdown] = prose) -> 
     return markdown(Markdown("\n".join(f"- {show(str(line))}" for line in lines)))
 
 
-def described(spec: TableSpec) -> str:
+def describe_table(spec: TableSpec) -> str:
     """Returns what a table is called at the beginning of a description: the owner's text, or its name."""
     return (spec.description or spec.name).rstrip(" .:")

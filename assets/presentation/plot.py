@@ -30,10 +30,10 @@ def bars(title: str, values: Sequence[tuple[str, float, str]]) -> Markdown:
         values: label, value and the value as text of each bar, the largest first. No value is negative. The last bars
             are left out if the plot would be too long.
     """
-    most = max((value for _, value, _ in values), default=0.0) or 1.0
+    highest = max((value for _, value, _ in values), default=0.0) or 1.0
     lines = [f"| {cell(title)} | | |", "|:-|-:|:-|"]
     for label, value, text in values:
-        lines.append(f"| {cell(_short(label))} | {text} | {_bar(value / most)} |")
+        lines.append(f"| {cell(_shorten_label(label))} | {text} | {_bar(value / highest)} |")
         if len("\n".join(lines)) >= MAX_MARKDOWN:
             return Markdown("\n".join(lines[:-1]))
     return Markdown("\n".join(lines))
@@ -49,17 +49,21 @@ def curve(title: str, first: date, past: Sequence[float], future: Sequence[float
         future: values after the last one of the past.
     """
     values, last = [*past, *future], len(past) - 1
-    most = max(values) or 1.0
+    highest = max(values) or 1.0
     step = (_WIDTH - _LEFT - 10) / max(1, len(values) - 1)
 
     def path(days: Sequence[int]) -> str:
-        places = [(round(_LEFT + step * day), round(_BOTTOM - (_BOTTOM - _TOP) * values[day] / most)) for day in days]
+        places = [
+            (round(_LEFT + step * day), round(_BOTTOM - (_BOTTOM - _TOP) * values[day] / highest)) for day in days
+        ]
         moves = "".join(f"l{x - before} {y - above}" for (before, above), (x, y) in pairwise(places))
         return f'd="M{places[0][0]} {places[0][1]}{moves}"'
 
-    drawing = [f'<text x="2" y="{_TOP + 4}">{most:,.4g}</text><path {_LINE} {path(_some(0, last, len(values)))}/>']
+    drawing = [
+        f'<text x="2" y="{_TOP + 4}">{highest:,.4g}</text><path {_LINE} {path(_sample_days(0, last, len(values)))}/>'
+    ]
     if future:
-        drawing.append(f'<path {_LINE} stroke-dasharray="4" {path(_some(last, len(values) - 1, len(values)))}/>')
+        drawing.append(f'<path {_LINE} stroke-dasharray="4" {path(_sample_days(last, len(values) - 1, len(values)))}/>')
     # The first day, the last one of the forecast, and the last one that is known if there is room for it.
     room = _LEFT + _DATE < _LEFT + step * last < _WIDTH - 2 * _DATE
     for day in sorted({0, len(values) - 1, *([last] if room else [])}):
@@ -73,7 +77,7 @@ def curve(title: str, first: date, past: Sequence[float], future: Sequence[float
     return Markdown(f"{cell(title)}\n\n{image}")
 
 
-def _some(first: int, last: int, days: int) -> list[int]:
+def _sample_days(first: int, last: int, days: int) -> list[int]:
     """Returns days from the first to the last: both, and of the others as many as a curve of all days may have."""
     step = max(1, -(-days // _MAX_POINTS))
     return [*range(first, last, step), last]
@@ -84,5 +88,5 @@ def _bar(part: float) -> str:
     return ("█" * (eighths // 8) + _EIGHTHS[eighths % 8]).strip()
 
 
-def _short(label: str) -> str:
+def _shorten_label(label: str) -> str:
     return label if len(label) <= 34 else f"{label[:16]}…{label[-17:]}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import dagster as dg
 
-from tidegate.assets.presentation.markdown import listed
+from tidegate.assets.presentation.markdown import list_lines
 from tidegate.platform.core.catalog.readers import readers_of
 from tidegate.platform.core.schema.table_schema import TableSchema
 
@@ -18,4 +18,4 @@ def readers_text(features: Sequence[str], schema: TableSchema) -> dg.MarkdownMet
         features: names of the features of the table's protocol.
         schema: the columns of the table.
     """
-    return listed(readers_of(features, schema))
+    return list_lines(readers_of(features, schema))

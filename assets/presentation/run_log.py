@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from logging import Logger
 
-from tidegate.platform.core.wording import one_line, visible
+from tidegate.platform.core.wording import one_line, show_controls
 
 
 class RunLog:
@@ -31,4 +31,4 @@ class RunLog:
 
     def trace(self, lines: str) -> None:
         """Write an error of several lines."""
-        self._log.error(visible(lines))
+        self._log.error(show_controls(lines))

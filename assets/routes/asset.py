@@ -15,7 +15,7 @@ from tidegate.resources.lake_resource import LakeResource, with_lake
 
 def route_assets(config: LakeConfig) -> list[dg.AssetSpec]:
     """Build an external asset for each route. The sensor `forward` reports its materializations."""
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     return [
         dg.AssetSpec(
             names.route(route.name),
@@ -32,7 +32,7 @@ def route_assets(config: LakeConfig) -> list[dg.AssetSpec]:
 
 def build_route_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     """Build the check `delivered` of each route. The sensor `forward` evaluates it, and a user may."""
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     routes = {names.route(route.name): route for route in config.routes}
     if not routes:
         return []

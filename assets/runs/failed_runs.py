@@ -58,7 +58,7 @@ def failed_runs(
     """
     latest: dict[str, dg.RunRecord] = {}
     for record in instance.get_run_records(dg.RunsFilter(statuses=[_FAILURE]), limit=_MAX_RUNS):
-        for table in _failed(record.dagster_run, names, tables, silver):
+        for table in _describe_failed(record.dagster_run, names, tables, silver):
             latest.setdefault(table, record)
     if not latest:
         return {}
@@ -66,11 +66,15 @@ def failed_runs(
     found = {}
     for table, record in list(latest.items())[:_MAX_TABLES]:
         if max(good.get(table, -1), _last_successful_run(instance, names, table)) < record.storage_id:
-            found[table] = FailedRun(record.dagster_run.run_id, _ended(record), _why(instance, record, table))
+            found[table] = FailedRun(
+                record.dagster_run.run_id, _end_time(record), _explain_failure(instance, record, table)
+            )
     return found
 
 
-def _failed(run: dg.DagsterRun, names: LakeNames, tables: Collection[str], silver: Collection[str]) -> list[str]:
+def _describe_failed(
+    run: dg.DagsterRun, names: LakeNames, tables: Collection[str], silver: Collection[str]
+) -> list[str]:
     selected = run.asset_selection or ()
     if merged := [
         f"silver.{name}"
@@ -80,12 +84,14 @@ def _failed(run: dg.DagsterRun, names: LakeNames, tables: Collection[str], silve
     ]:
         return merged
     if is_maintenance(run, names):
-        return _maintained(run, names, tables, silver)  # the table itself may be up to date
+        return _describe_maintained(run, names, tables, silver)  # the table itself may be up to date
     # Other jobs have partitions, too, which are not tables.
     return [table for table in failed_tables(run) if table in tables] if names.holds(run) else []
 
 
-def _maintained(run: dg.DagsterRun, names: LakeNames, tables: Collection[str], silver: Collection[str]) -> list[str]:
+def _describe_maintained(
+    run: dg.DagsterRun, names: LakeNames, tables: Collection[str], silver: Collection[str]
+) -> list[str]:
     """Return what a run maintained, as its asset and partition: `maintenance/bronze of landing.orders`."""
     whole = {names.maintained_lake, *map(names.maintained_silver, silver)}
     found = []
@@ -132,11 +138,11 @@ def _last_successful_run(instance: dg.DagsterInstance, names: LakeNames, table: 
     return next((record.storage_id for record in runs if not is_maintenance(record.dagster_run, names)), -1)
 
 
-def _ended(record: dg.RunRecord) -> float:
+def _end_time(record: dg.RunRecord) -> float:
     return record.end_time or record.update_timestamp.replace(tzinfo=UTC).timestamp()
 
 
-def _why(instance: dg.DagsterInstance, record: dg.RunRecord, table: str) -> str:
+def _explain_failure(instance: dg.DagsterInstance, record: dg.RunRecord, table: str) -> str:
     run = record.dagster_run
     for event in instance.get_records_for_run(run.run_id, of_type=dg.DagsterEventType.STEP_FAILURE, limit=1).records:
         happened = event.event_log_entry.dagster_event

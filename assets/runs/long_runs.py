@@ -31,18 +31,18 @@ def long_run(step: Callable[_P, _R]) -> Callable[_P, _R]:
     if isgeneratorfunction(step):
         # Dagster asks whether the function of a step is one that generates.
         @wraps(step)
-        def generating(*given: _P.args, **named: _P.kwargs) -> Iterator[Any]:
+        def generate(*given: _P.args, **named: _P.kwargs) -> Iterator[Any]:
             _lengthen()
             yield from step(*given, **named)
 
-        return cast("Callable[_P, _R]", generating)
+        return cast("Callable[_P, _R]", generate)
 
     @wraps(step)
-    def returning(*given: _P.args, **named: _P.kwargs) -> _R:
+    def run_and_return(*given: _P.args, **named: _P.kwargs) -> _R:
         _lengthen()
         return step(*given, **named)
 
-    return returning
+    return run_and_return
 
 
 def _lengthen() -> None:

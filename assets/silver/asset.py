@@ -6,9 +6,9 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.copied_sql import copied, silver_queries
+from tidegate.assets.presentation.copied_sql import format_queries, silver_queries
 from tidegate.assets.presentation.freshness import silver_freshness
-from tidegate.assets.presentation.markdown import described
+from tidegate.assets.presentation.markdown import describe_table
 from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.long_runs import long_run
@@ -19,7 +19,7 @@ from tidegate.assets.silver.expectation_checks import (
     expectation_specs,
     results_of_merge,
 )
-from tidegate.assets.silver.export_check import exported, exported_spec
+from tidegate.assets.silver.export_check import check_export, exported_spec
 from tidegate.assets.silver.report import known_sources, merge_metadata, table_metadata
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.silver import SilverSpec
@@ -37,7 +37,7 @@ _RETRIES = "*/10 * * * *"
 
 def build_silver_assets(config: LakeConfig) -> list[dg.AssetsDefinition]:
     """Build an asset for each table that has `silver` in `lake.yaml`."""
-    return [_build(LakeNames.of(config), spec) for spec in config.tables if spec.silver]
+    return [_build(LakeNames.from_config(config), spec) for spec in config.tables if spec.silver]
 
 
 def _build(names: LakeNames, spec: TableSpec) -> dg.AssetsDefinition:
@@ -59,11 +59,11 @@ def _build(names: LakeNames, spec: TableSpec) -> dg.AssetsDefinition:
         deps=[names.bronze_table(spec.name)],
         metadata={
             "dagster/table_name": f"silver.{spec.name}",
-            "sql": copied(silver_queries(spec.name)),
+            "sql": format_queries(silver_queries(spec.name)),
             "why": command("why", f"silver.{spec.name}", *(f"{key}=VALUE" for key in silver.keys)),
         },
         check_specs=_check_specs(key, spec, silver),
-        description=f"{described(spec)}: {_rows(silver)}, merged from bronze {_trigger(silver)}.",
+        description=f"{describe_table(spec)}: {_rows(silver)}, merged from bronze {_trigger(silver)}.",
     )
     @with_lake(names.resource)
     @long_run
@@ -78,7 +78,7 @@ def _build(names: LakeNames, spec: TableSpec) -> dg.AssetsDefinition:
             except ExpectationFailed as failed:
                 yield from expectation_results(spec, key, failed.counts, failed.expectations)
                 if spec.exports:
-                    yield exported(handles, spec, key)  # of the merges before the one that failed
+                    yield check_export(handles, spec, key)  # of the merges before the one that failed
                 raise
             metadata, checks = silver_report(handles, spec, merged, context.instance)
             yield dg.MaterializeResult(metadata=metadata, check_results=checks)
@@ -109,14 +109,14 @@ def silver_report(
         merged: what the run merged.
         instance: has the materialization and the results of checks before.
     """
-    key, location = LakeNames.of(lake.config).silver_table(spec.name), lake.store.uri("silver", spec.name)
+    key, location = LakeNames.from_config(lake.config).silver_table(spec.name), lake.store.uri("silver", spec.name)
     sources = known_sources(merged, instance, key)
     state = merged.table if merged and merged.table else lake.delta.table_state(location)
     rows = merged.shown if merged else None
     table = table_metadata(lake, spec, location, state, sources, rows)
     checks = results_of_merge(spec, key, merged, instance)
     if spec.exports:
-        checks.append(exported(lake, spec, key))
+        checks.append(check_export(lake, spec, key))
     return {**merge_metadata(merged), **table}, checks
 
 

@@ -11,10 +11,10 @@ from pyspark.errors import PySparkException
 
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import check_result
-from tidegate.assets.presentation.markdown import listed
+from tidegate.assets.presentation.markdown import list_lines
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.markdown import Markdown, code, sentence, together
+from tidegate.platform.core.markdown import Markdown, code, join_texts, sentence
 from tidegate.platform.core.wording import command, first_line
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.silver.audit.chosen_keys import MAX_KEYS
@@ -39,7 +39,7 @@ _FILES = f"{MAX_FILES} files, {MAX_BYTES >> 20} MiB and {MAX_FILE_ROWS:,} rows"
 
 def build_comparisons(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     """Build the check of each silver asset, all of them as one step that takes any of them."""
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     specs = {names.silver_table(spec.name): spec for spec in config.tables if spec.silver}
     if not specs:
         return []
@@ -61,7 +61,7 @@ def build_comparisons(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
 
 def comparison_job(config: LakeConfig) -> list[Any]:
     """Build the job that compares silver tables with bronze. None without silver tables."""
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     checks = [equals_bronze_key(names.silver_table(spec.name)) for spec in config.tables if spec.silver]
     if not checks:
         return []
@@ -109,7 +109,9 @@ def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey, instance: dg.
             check_name=EQUALS_BRONZE_CHECK,
             passed=False,
             severity=dg.AssetCheckSeverity.WARN,
-            description=sentence("silver.{} could not be compared with bronze: {}", spec.name, _why(spec, error)),
+            description=sentence(
+                "silver.{} could not be compared with bronze: {}", spec.name, _explain_error(spec, error)
+            ),
         )
     if found is None:
         return check_result(
@@ -122,7 +124,7 @@ def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey, instance: dg.
     return _result(spec, asset, found, newest)
 
 
-def _why(spec: TableSpec, error: Exception) -> str:
+def _explain_error(spec: TableSpec, error: Exception) -> str:
     if spec.personal is not None and isinstance(error, PySparkException):
         return describe_spark_error(error)
     return first_line(error)
@@ -148,7 +150,7 @@ def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison, newest: int)
             "suspects": found.suspects,
             "left_out": found.left_out,
             "wrong": len(found.wrong),
-            **({"why": listed(commands, code)} if commands else {}),
+            **({"why": list_lines(commands, code)} if commands else {}),
             "bronze_files": len(found.bronze.paths),
             "bronze_bytes": found.bronze.size,
             "silver_files": len(found.silver.paths),
@@ -175,4 +177,4 @@ def _success_text(spec: TableSpec, found: Comparison) -> Markdown:
     if found.suspects > MAX_SUSPECTS:
         suspects = f"{found.suspects:,}"
         lines.append(sentence("of {} keys that may be wrong, {} were looked up", suspects, MAX_SUSPECTS))
-    return together("; ", lines)
+    return join_texts("; ", lines)

@@ -7,7 +7,7 @@ from dagster._core.storage.asset_check_execution_record import AssetCheckExecuti
 
 from tidegate.assets.bronze.report import SAID_BEFORE
 from tidegate.assets.presentation.check_events import (
-    APART_CHECK,
+    COLLAPSE_CHECK,
     check_result,
     kept_description,
     result_of,
@@ -28,7 +28,7 @@ _ACTIONS = {
 }
 
 
-def _of(spec: TableSpec) -> Sequence[Expectation]:
+def _expectations_of(spec: TableSpec) -> Sequence[Expectation]:
     return expectations(spec.silver) if spec.silver else ()
 
 
@@ -40,13 +40,13 @@ def expectation_specs(spec: TableSpec, asset: dg.AssetKey) -> list[dg.AssetCheck
             asset=asset,
             description=f"Each changed row should fulfil: {code(each.condition)}. {_ACTIONS[each.action]}",
         )
-        for each in _of(spec)
+        for each in _expectations_of(spec)
     ]
 
 
 def collapse_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
     """Returns the check that silver takes no rows for one without a word."""
-    return dg.AssetCheckSpec(APART_CHECK, asset=asset, description=COLLAPSE_DESCRIPTION)
+    return dg.AssetCheckSpec(COLLAPSE_CHECK, asset=asset, description=COLLAPSE_DESCRIPTION)
 
 
 def expectation_results(
@@ -70,7 +70,7 @@ def expectation_results(
             description=_violation_text(counts.get(each.name, 0), each),
             metadata={"rows": counts.get(each.name, 0), "action": str(each.action), **_sql(queries.get(each.name))},
         )
-        for each in _of(spec)
+        for each in _expectations_of(spec)
     ]
 
 
@@ -104,7 +104,7 @@ def _collapse_result(asset: dg.AssetKey, merged: MergeResult | None) -> dg.Asset
     met = merged.collapse if merged else Collapse()
     return check_result(
         asset_key=asset,
-        check_name=APART_CHECK,
+        check_name=COLLAPSE_CHECK,
         passed=not met.sentences,
         severity=dg.AssetCheckSeverity.WARN,
         description=met.sentences or sentence("each row of the merged batches has a key of its own and an order"),

@@ -23,7 +23,7 @@ def exported_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
     )
 
 
-def exported(lake: Lake, spec: TableSpec, asset: dg.AssetKey) -> dg.AssetCheckResult:
+def check_export(lake: Lake, spec: TableSpec, asset: dg.AssetKey) -> dg.AssetCheckResult:
     """Export the changes of a silver table, after its merges. A failure of the export is none of the merges."""
     try:
         return _result(asset, export_changes(lake, spec))

@@ -13,10 +13,10 @@ from tidegate.assets.presentation.columns import column_schema
 from tidegate.assets.presentation.readers import readers_text
 from tidegate.platform.core.bronze.volume import volume
 from tidegate.platform.core.catalog.descriptions import column_descriptions
-from tidegate.platform.core.config.silver_columns import WITH_TOMBSTONES, own_columns, shown
+from tidegate.platform.core.config.silver_columns import WITH_TOMBSTONES, own_columns, shown_rows_condition
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.markdown import code, sentence, together
+from tidegate.platform.core.markdown import code, join_texts, sentence
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.lake import Lake
@@ -94,7 +94,7 @@ def table_metadata(
         "dagster/uri": S3Address.parse_s3a(location).s3,
         "dagster/table_name": f"silver.{spec.name}",
         "readers": readers_text(state.features, state.schema),
-        **columns_metadata(LakeNames.of(lake.config), spec, state.schema, sources),
+        **columns_metadata(LakeNames.from_config(lake.config), spec, state.schema, sources),
     }
 
 
@@ -106,12 +106,12 @@ def columns_metadata(
     Dagster's open UI shows descriptions on the page of an asset, and lineage of columns only among its events.
     """
     origins = {
-        name: sentence("from bronze.{}: {}", spec.name, together(", ", columns)) for name, columns in sources.items()
+        name: sentence("from bronze.{}: {}", spec.name, join_texts(", ", columns)) for name, columns in sources.items()
     }
     for name in {field.name for field in schema.fields} & set(own_columns(spec.silver)):
         # `SELECT *` of the view does not have it.
         table = sentence("only in {}", code(f"silver.{spec.name}{WITH_TOMBSTONES}"))
-        origins[name] = together("; ", [origins[name], table] if name in origins else [table])
+        origins[name] = join_texts("; ", [origins[name], table] if name in origins else [table])
     bronze = names.bronze_table(spec.name)
     deps = {
         name: [dg.TableColumnDep(asset_key=bronze, column_name=column) for column in columns]
@@ -124,4 +124,6 @@ def columns_metadata(
 
 
 def _visible_rows(session: SparkSession, location: str, own: Sequence[str]) -> int:
-    return int(session.sql(f"SELECT count(*) FROM {delta_table(location)} WHERE {shown(own)}").collect()[0][0])
+    return int(
+        session.sql(f"SELECT count(*) FROM {delta_table(location)} WHERE {shown_rows_condition(own)}").collect()[0][0]
+    )

@@ -31,7 +31,7 @@ def table_owners(config: LakeConfig, bucket: str | None = None) -> list[str]:
 
 def source_assets(config: LakeConfig) -> list[dg.AssetSpec]:
     """Build an external asset for each bucket, queue and dead-letter queue. Its owners are those of its tables."""
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     buckets = [
         dg.AssetSpec(
             names.bucket(bucket),

@@ -57,7 +57,7 @@ def build_dead_letter_checks(config: LakeConfig) -> list[dg.AssetChecksDefinitio
 
     The sensor `health` evaluates them by the number of messages. A user who runs them sees messages, too.
     """
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     queues = {names.queue(name): name for name in dead_letters_of(config)}
     if not queues:
         return []

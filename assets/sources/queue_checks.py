@@ -52,7 +52,7 @@ def build_queue_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
 
     The sensor that drains a queue evaluates its check, and a user may run it.
     """
-    names = LakeNames.of(config)
+    names = LakeNames.from_config(config)
     queues = {
         names.queue(name): name for name in (*(spec.name for spec in config.every_queue), *dead_letters_of(config))
     }

@@ -101,8 +101,8 @@ def _forwarding(endpoint: str) -> Callable[[range], None]:
     forwarder, typing, forwards = Forwarder(), EventTyping(lake), Forwards(lake)
 
     def portion(numbers: range) -> None:
-        opened = typing.opened(parse_messages([_message(number) for number in numbers]))
-        made = forwards.of(opened, typing.of(opened).by_event)
+        opened = typing.open_messages(parse_messages([_message(number) for number in numbers]))
+        made = forwards.build_messages(opened, typing.find_types(opened).by_event)
         store.outbox.put((Lane(route), messages) for route, messages in made.outgoing.items())
         while lanes := store.outbox.lanes():
             for result in forwarder.tick(lake, lanes):

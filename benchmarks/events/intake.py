@@ -81,7 +81,7 @@ def ticks(lake: Lake, events: int) -> dict[str, Any]:
         memory.append(resident())
         flying = max(flying, lake.queues[0].depth()[1])
     cpu = time.process_time() - cpu
-    hints = sum(backlog.hints for backlog in lake.store.inbox.tour())
+    hints = sum(backlog.hints for backlog in lake.store.inbox.walk_backlogs())
     assert received == hints == events, f"of {events} events {received} were received, {hints} hints are in the inbox"
     third = max(1, len(memory) // 3)
     return {
@@ -123,7 +123,7 @@ def main() -> None:
     with ExitStack() as running:
         home = Path(running.enter_context(tempfile.TemporaryDirectory()))
         machine = running.enter_context(Machine(home))
-        for server in [chosen.only] if chosen.only else SERVERS:
+        for server in [chosen.select_suppressed] if chosen.select_suppressed else SERVERS:
             queues = machine.aws.endpoint
             if server == "elasticmq":
                 queues = running.enter_context(elasticmq(home / "elasticmq"))

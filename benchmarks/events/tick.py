@@ -46,7 +46,7 @@ def main() -> None:
         lake = resource.open()
         keys = [TableKey("landing", f"export/table_{n:05d}/").encode() for n in range(chosen.tables)]
         lake.store.inbox.put(
-            [Manifest.new(key, "intake", [Hint(f"export/table_{n:05d}/a.json")]) for n, key in enumerate(keys)]
+            [Manifest.create(key, "intake", [Hint(f"export/table_{n:05d}/a.json")]) for n, key in enumerate(keys)]
         )
         definitions = build_definitions(lake.config, resource)
         ticks, cursor = [], None

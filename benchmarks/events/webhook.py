@@ -68,7 +68,7 @@ def main() -> None:
                     _drive(port, options.connections * 4, options.connections)  # warms up
                     found.append(_measured(process, port, options.deliveries, options.connections))
                 sqs.purge_queue(QueueUrl=url)
-    shown = {name: {key: round(statistics.median(one[key] for one in found), 2) for key in found[0]}
+    shown = {name: {key: round(statistics.median(entry[key] for entry in found), 2) for key in found[0]}
              for name, found in rounds.items()}  # fmt: skip
     ratio = shown["webhook"]["requests_a_second"] / shown["bare"]["requests_a_second"]
     cpu = shown["bare"]["cpu_ms"] / shown["webhook"]["cpu_ms"]

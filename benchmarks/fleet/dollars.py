@@ -27,8 +27,8 @@ def dollars_a_day(
     objects, batches = outcome.arrived * day, outcome.batches * day
     cores = outcome.cores + (objects * forwarded * figures["forward_cpu"] + merges * figures["merge_cpu"]) / _DAY
     usage = (
-        Usage.of_arrivals(figures, messages=objects, manifests=outcome.manifests * day, files=objects)
-        + Usage.of_batch(figures).times(batches + merges)
+        Usage.arrival_usage(figures, messages=objects, manifests=outcome.manifests * day, files=objects)
+        + Usage.batch_usage(figures).multiply(batches + merges)
         + Usage(s3_writes=outcome.ticks * day * 2, sqs_requests=objects * forwarded * 0.1, core_seconds=cores * _DAY)
     )
     return usage.dollars(figures)

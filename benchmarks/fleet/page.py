@@ -227,7 +227,7 @@ def _figures(figures: Figures) -> str:
         ("figure", "value", "unit", "source", "date"),
         (
             (f"`{name}`", f"{figure.value:.10g}", figure.unit, figure.source.replace("|", "/"), figure.date)
-            for name, figure in ((name, figures.of(name)) for name in figures)
+            for name, figure in ((name, figures.find(name)) for name in figures)
         ),
     )
 

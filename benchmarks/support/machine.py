@@ -133,7 +133,7 @@ def spending() -> Iterator[Spent]:
 def announce(lake: TestLake, table: str, keys: list[str]) -> None:
     """Announce files to a table as intake does, so that no run has to list the prefix."""
     hints = [Hint(key, Event(f"{key}#0")) for key in keys]
-    lake.lake.store.inbox.put([Manifest.new(lake.key(table), "intake", hints)])
+    lake.lake.store.inbox.put([Manifest.create(lake.key(table), "intake", hints)])
 
 
 def resident(pid: int) -> int:

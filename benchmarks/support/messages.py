@@ -30,7 +30,7 @@ def receive_all(sqs: Any, url: str, threads: int) -> int:
         while messages := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=_MAX_PER_CALL, WaitTimeSeconds=1).get(
             "Messages"
         ):
-            entries = [{"Id": str(i), "ReceiptHandle": one["ReceiptHandle"]} for i, one in enumerate(messages)]
+            entries = [{"Id": str(i), "ReceiptHandle": item["ReceiptHandle"]} for i, item in enumerate(messages)]
             sqs.delete_message_batch(QueueUrl=url, Entries=entries)
             done += len(messages)
         return done

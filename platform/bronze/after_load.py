@@ -15,7 +15,7 @@ from itertools import islice
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.hint import Hint, RemovedByAfterLoad
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
-from tidegate.platform.core.bronze.manifest import chunked
+from tidegate.platform.core.bronze.manifest import split_into_manifests
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone, same_bytes
 from tidegate.platform.core.config.after_load import MoveOrTag, moved_key, removes_source
 from tidegate.platform.core.failpoints import seam
@@ -31,7 +31,7 @@ from tidegate.platform.lake.aws.s3 import (
     StoreError,
 )
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.lake_root.after_notes import oldest
+from tidegate.platform.lake.lake_root.after_notes import oldest_notes
 from tidegate.platform.lake.lake_root.batches import GenerationRetired
 from tidegate.platform.lake.threads import parallel
 
@@ -65,7 +65,7 @@ class Loaded:
     known: str = ""
 
     @classmethod
-    def of(cls, state: LastState, row: LedgerRow | None = None) -> Loaded:
+    def from_state(cls, state: LastState, row: LedgerRow | None = None) -> Loaded:
         """Make it from a ledger state. A later row for the same bytes can have another etag."""
         etag = state.etag or ""
         return cls(row.etag if row and row.etag else etag, state.size, state.checksum, etag)
@@ -88,7 +88,7 @@ class AfterLoad:
     retired: GenerationRetired | None = None
 
 
-def after_batch(table: Table, batch: Batch, log: Callable[[str], None]) -> None:
+def remove_loaded(table: Table, batch: Batch, log: Callable[[str], None]) -> None:
     """Remove or tag the files of a recorded batch, as `after_load` in lake.yaml asks."""
     if table.spec.after_load == "keep":
         return
@@ -100,10 +100,10 @@ def after_batch(table: Table, batch: Batch, log: Callable[[str], None]) -> None:
     }
     # A duplicate can belong to a file that is in quarantine, wholly or partly. The ledger shows it.
     asked = {row.key: row for row in rows if row.status == Status.DUPLICATE and row.key not in loaded}
-    _settle(table, batch.n, {**_loaded(table, asked), **loaded}, log)
+    _settle(table, batch.n, {**_loaded_keys(table, asked), **loaded}, log)
 
 
-def after_notes(
+def retry_noted(
     table: Table,
     log: Callable[[str], None],
     *,
@@ -120,7 +120,7 @@ def after_notes(
     if table.spec.after_load == "keep":
         return
     ids = table.after_notes.ids()
-    ids = oldest(ids, _MAX_NOTED_FILES, None if at_once else now() - _NOTE_REST_SECONDS)
+    ids = oldest_notes(ids, _MAX_NOTED_FILES, None if at_once else now() - _NOTE_REST_SECONDS)
     if not ids:
         return
     notes = table.after_notes.read(ids)
@@ -130,7 +130,7 @@ def after_notes(
     log(f"after load: {len(some)} files of earlier batches are tried again")
     # A file that fails gets a new note, behind the others, so that it does not delay the other notes.
     until = now() + _NOTED_SECONDS
-    _settle(table, table.ledger.clock().n, _loaded(table, dict.fromkeys(some)), log, lambda: now() < until)
+    _settle(table, table.ledger.clock().n, _loaded_keys(table, dict.fromkeys(some)), log, lambda: now() < until)
     table.after_notes.put({key: keys[key] for key in sorted(keys)[_MAX_NOTED_FILES:]}, table.spec.max_files)
     table.after_notes.delete(ids)
 
@@ -153,7 +153,7 @@ def note_loaded_files(table: Table, present: Mapping[str, str], states: Mapping[
     return len(left)
 
 
-def _loaded(table: Table, asked: Mapping[str, LedgerRow | None]) -> dict[str, Loaded]:
+def _loaded_keys(table: Table, asked: Mapping[str, LedgerRow | None]) -> dict[str, Loaded]:
     """Return the keys whose last bytes are wholly in the table.
 
     Args:
@@ -164,7 +164,7 @@ def _loaded(table: Table, asked: Mapping[str, LedgerRow | None]) -> dict[str, Lo
     version, n = table.ledger.clock()
     states = table.ledger.memory(version, n, sorted(asked))[1]
     return {
-        key: Loaded.of(state, row)
+        key: Loaded.from_state(state, row)
         for key, state in states.items()
         if _is_loaded(state) and ((row := asked[key]) is None or same_bytes(row, state))
     }
@@ -191,7 +191,7 @@ def _settle(
     # The ledger may have another etag for these bytes.
     hints = [Hint(key, RemovedByAfterLoad(loaded[key].known or etag)) for key, etag in found.taken.items()]
     max_files = table.spec.max_files
-    table.inbox.put(chunked(table.table_key, "after", hints, max_files))
+    table.inbox.put(split_into_manifests(table.table_key, "after", hints, max_files))
     table.after_notes.put(found.failed, max_files)
     log(f"after load: {found.done} of {len(loaded)} files done" + _failures_text(found.failed))
     if found.retired:

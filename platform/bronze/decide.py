@@ -11,7 +11,7 @@ from tidegate.platform.bronze.completion.whole import withdraw_unrecorded
 from tidegate.platform.bronze.prepare.load.repeated_messages import newest_sent_before
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Batch, Create, Evolve, Remove
-from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow, Status, bounded
+from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow, Status, shorten_reason
 from tidegate.platform.core.bronze.plan import BatchDraft, Plan
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.own_paths import copy_path, log_path
@@ -46,7 +46,7 @@ class UnreadableFiles(DataError, RuntimeError):
         some = "; ".join(f"{key}: {reason}" for key, reason in list(reasons.items())[:3])
         super().__init__(f"batch {batch.n} of {batch.table} was not decided, because {len(reasons)} files are: {some}")
         self.reasons = reasons
-        self.rows = [_bare(row, reasons[row.key]) for row in batch.rows if row.key in reasons]
+        self.rows = [_row_without_object(row, reasons[row.key]) for row in batch.rows if row.key in reasons]
 
     def withdraw(self, plan: Plan) -> None:
         """Quarantine the files in a plan, so that the others can be prepared and decided without them.
@@ -71,7 +71,7 @@ def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str
         UnreadableFiles: the server cannot read what the batch has of some files.
         RuntimeError: the server cannot read the batch. Nothing is decided.
     """
-    batch = _draft_batch(table, draft, prepared, run_id).sealed()
+    batch = _draft_batch(table, draft, prepared, run_id).seal()
     _require_readable(table, batch)
     return table.batches.decide(batch)
 
@@ -110,10 +110,10 @@ def _key(batch: Batch, refusal: BatchRefusal) -> str | None:
     return batch.rows[refusal.place].key if refusal.part == "rows" else None
 
 
-def _bare(row: LedgerRow, reason: str) -> LedgerRow:
+def _row_without_object(row: LedgerRow, reason: str) -> LedgerRow:
     """Return the row of the same event that says nothing of the object. The next event or listing looks again."""
     status = row.status if row.status is Status.DUPLICATE else Status.QUARANTINED
-    return LedgerRow(row.key, status, bounded(reason), event_id=row.event_id, manifest=row.manifest)
+    return LedgerRow(row.key, status, shorten_reason(reason), event_id=row.event_id, manifest=row.manifest)
 
 
 def _draft_batch(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str) -> Batch:
@@ -167,7 +167,7 @@ def _columns(table: Table, draft: BatchDraft, prepared: PreparedBatch) -> tuple[
     """Return the birth of the table, or its new columns or properties, if the adds need one of them."""
     if not prepared.adds or (prepared.schema == prepared.base and not prepared.schema.stale):
         return None, None
-    schema, needed = prepared.schema.for_delta()
+    schema, needed = prepared.schema.to_delta()
     if prepared.base is None:
         properties = table_properties(table, draft.birth.generation, registered=draft.birth.registered)
         return Create(schema, {**properties, **needed}, draft.birth.name), None
@@ -177,7 +177,7 @@ def _columns(table: Table, draft: BatchDraft, prepared: PreparedBatch) -> tuple[
 def _columns_of_output(prepared: PreparedBatch) -> TableSchema | None:
     """Return the columns of an output's files. None if its objects are lines, or before its first file."""
     if prepared.objects and prepared.schema.fields:
-        return prepared.schema.for_delta()[0]
+        return prepared.schema.to_delta()[0]
     return prepared.base
 
 

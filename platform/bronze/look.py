@@ -37,7 +37,7 @@ def look(
         StoreError: the source bucket does not exist, S3 does not answer, or it denies access to every object.
         TooManyRemovals: as for `guard_removals`.
     """
-    waiting = _sort_manifests(table.inbox.waiting() if waiting is None else waiting)
+    waiting = _sort_manifests(table.inbox.waiting_manifests() if waiting is None else waiting)
     ids = _select_manifests(waiting, table.spec.max_files)
     manifests = table.inbox.read(ids)
     if not any(manifest.hints for manifest in manifests):
@@ -56,7 +56,9 @@ def look(
         _require_bucket(table, found)
         birth = table.lake.ensure_birth(table, keys[0])
         # An object of a row queue's messages is no event of S3.
-        type_of_key = (lambda _: None) if table.spec.row_queue else EventTypes(table.lake.config.event_types).of_key
+        type_of_key = (
+            (lambda _: None) if table.spec.row_queue else EventTypes(table.lake.config.event_types).find_type_of_key
+        )
         plan = make_plan(taken, found, states, registered=birth.registered, type_of_key=type_of_key)
     if not birth.registered:
         keep_first_bytes(plan)
@@ -145,5 +147,5 @@ def waiting_deliveries(table: Table, taken: Sequence[PlannedHint]) -> list[Plann
     if not table.spec.has_inventories or not taken:
         return []
     named = {item.hint.key for item in taken}
-    waiting = table.waiting_signals.every()
+    waiting = table.waiting_signals.read_all()
     return [PlannedHint(Hint(key, Listed()), taken[-1].manifest) for key in waiting if key not in named]

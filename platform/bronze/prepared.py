@@ -77,14 +77,14 @@ class PreparedBatch:
         """Record that a candidate waits for another object. The next event or listing of it looks again."""
         self._end(candidate, candidate.row(Status.WAITING, reason))
 
-    def refused(self, candidate: Candidate, reason: str) -> None:
+    def record_refusal(self, candidate: Candidate, reason: str) -> None:
         """Record that S3 reports a candidate but refuses to return its content.
 
         The row has no state of the key, so the next look asks S3 again.
         """
         self._end_without_state(candidate, f"{reason}; the next event or listing looks again")
 
-    def failed(self, candidate: Candidate, error: ValueError | StoreError) -> None:
+    def record_failure(self, candidate: Candidate, error: ValueError | StoreError) -> None:
         """End or defer a candidate because of the error that its read raised.
 
         The cause is the file itself, a refusal of S3, or a fault that will pass.
@@ -96,9 +96,9 @@ class PreparedBatch:
             case ObjectForbidden():
                 if not isinstance(error, ObjectArchived):
                     self.denied[candidate.key] = str(error)
-                self.refused(candidate, f"access denied: {error}")
+                self.record_refusal(candidate, f"access denied: {error}")
             case ObjectRefused():
-                self.refused(candidate, f"S3 refuses it: {error}")
+                self.record_refusal(candidate, f"S3 refuses it: {error}")
             case StoreError():
                 self.defer(candidate)
             case _:

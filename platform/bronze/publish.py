@@ -51,7 +51,7 @@ def clear_staged(table: Table, batch: Batch) -> None:
         return
     objects, (bucket, location) = table.lake.store.objects, S3Address.parse_s3a(batch.location)
     folder = f"{location}/{batch.generation}/"
-    keys = [item.key for item in objects.under(bucket, folder)]
+    keys = [item.key for item in objects.list_under(bucket, folder)]
     objects.delete(bucket, [key for key in keys if _number(key.removeprefix(folder)) <= batch.n])
 
 
@@ -64,14 +64,14 @@ def _number(name: str) -> float:
 def _copy(table: Table, batch: Batch, item: OutputObject, *, found: bool) -> bool:
     """Copy an object, if it is not there. Returns False if the ledger has the batch: nothing is left to copy then."""
     objects, target = table.lake.store.objects, S3Address(item.bucket, item.key)
-    if found and _has(table, item):
+    if found and _has_property(table, item):
         return True
     try:
         objects.publish(S3Address(table.lake.store.bucket, item.staged), target)
     except ObjectGone:
         # The ledger's row comes before the end of the staged objects, and so does a reset's retirement. A reader of the
         # output may have removed the object since.
-        if _has(table, item):
+        if _has_property(table, item):
             return True
         if table.ledger.clock().n >= batch.n:
             return False
@@ -84,6 +84,6 @@ def _copy(table: Table, batch: Batch, item: OutputObject, *, found: bool) -> boo
     return True
 
 
-def _has(table: Table, item: OutputObject) -> bool:
+def _has_property(table: Table, item: OutputObject) -> bool:
     state = table.lake.store.objects.head(item.bucket, item.key)
     return isinstance(state, S3Found) and state.size == item.size

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from tidegate.platform.bronze.after_load import after_batch
+from tidegate.platform.bronze.after_load import remove_loaded
 from tidegate.platform.bronze.publish import clear_staged
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import Effort
@@ -59,14 +59,14 @@ def finish(table: Table, batch: Batch, log: Callable[[str], None], *, void: bool
     else:
         hints = list(batch.deferred)
     if hints and _still_deferring(table, batch):
-        table.inbox.put([Manifest.deferred(batch.table, batch.n, batch.digest, hints)])
+        table.inbox.put([Manifest.from_deferred(batch.table, batch.n, batch.digest, hints)])
     seam("record-deferred")
     if not void:
         table.waiting_signals.update(batch.n, batch.signals)
         note_waiting(table)
     seam("record-signals")
     if not void:
-        after_batch(table, batch, log)
+        remove_loaded(table, batch, log)
     seam("after-load")
     table.inbox.delete(batch.manifests)
     seam("record-manifests")
@@ -78,12 +78,12 @@ def _still_deferring(table: Table, batch: Batch) -> bool:
     The manifests are deleted last, so if they are gone the batch is finished. Without this check a run that slept
     meanwhile would put back hints that a later batch has decided.
     """
-    waiting = {manifest.id for manifest in table.inbox.waiting()}
+    waiting = {manifest.id for manifest in table.inbox.waiting_manifests()}
     put = any(manifest.startswith(Manifest.deferred_prefix(batch.n, batch.digest)) for manifest in waiting)
     return not put and not waiting.isdisjoint(batch.manifests)
 
 
-def unfinished(table: Table, clock: Clock, waiting: Sequence[WaitingManifest]) -> Batch | None:
+def find_unfinished(table: Table, clock: Clock, waiting: Sequence[WaitingManifest]) -> Batch | None:
     """Return batch n if a run died after recording it and before deleting all its manifests."""
     if clock.n == 0 or not waiting:
         return None
@@ -96,7 +96,7 @@ def note_waiting(table: Table) -> WaitingDatasets | None:
     if not table.spec.completion:
         return None
     signals = SignalName.parse(table.spec.completion).regex
-    waiting = table.ledger.waiting(table.ledger.clock().version, signals, MAX_SIGNALS)
+    waiting = table.ledger.waiting_datasets(table.ledger.clock().version, signals, MAX_SIGNALS)
     table.lake.store.waiting_notes.write(table.table_key, waiting)
     return waiting
 

@@ -16,20 +16,20 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tidegate.platform.bronze.after_load import after_notes
+from tidegate.platform.bronze.after_load import retry_noted
 from tidegate.platform.bronze.commit import commit
 from tidegate.platform.bronze.decide import UnreadableFiles, decide
 from tidegate.platform.bronze.listener import RunListener
 from tidegate.platform.bronze.look import look
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.prepare.birth_doubts import birth_doubts
-from tidegate.platform.bronze.prepare.late_reads import MAX_SECONDS, reading
+from tidegate.platform.bronze.prepare.late_reads import MAX_SECONDS, limit_reading
 from tidegate.platform.bronze.prepare.load.server_losses import require_awake
 from tidegate.platform.bronze.prepare.prepare import prepare
 from tidegate.platform.bronze.prepared import PreparedBatch, keep_named_folders
 from tidegate.platform.bronze.reconcile.inventory import compare_inventory
 from tidegate.platform.bronze.reconcile.listing import list_generation, list_prefix
-from tidegate.platform.bronze.record import finish, record, unfinished
+from tidegate.platform.bronze.record import find_unfinished, finish, record
 from tidegate.platform.catalog import sync_table
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import Status
@@ -97,11 +97,11 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
     for _ in range(MAX_BATCHES):
         # A batch that an earlier run left unfinished still has its manifests in the inbox. The hints of after-load wait
         # for the next run, which S3's events of the removals start.
-        if not first and all(is_taken(waiting.id) for waiting in table.inbox.waiting()):
+        if not first and all(is_taken(waiting.id) for waiting in table.inbox.waiting_manifests()):
             break
         if not first and until - time.monotonic() < MAX_SECONDS:
             break  # Files that are read for long would be blamed for the time of the batches before them.
-        present = table.reopened()
+        present = table.reopen()
         result = _next_batch(present, options, listener, until, first=first)
         if result is None:
             break
@@ -133,8 +133,8 @@ def _next_batch(
 ) -> BatchResult | None:
     begun = time.monotonic()
     clock, log = table.ledger.clock(), listener.log
-    waiting: Sequence[WaitingManifest] | None = table.inbox.waiting()
-    if half_recorded := unfinished(table, clock, waiting or ()):
+    waiting: Sequence[WaitingManifest] | None = table.inbox.waiting_manifests()
+    if half_recorded := find_unfinished(table, clock, waiting or ()):
         log(f"batch {clock.n} is in the ledger, but its manifests are still in the inbox: finishing it")
         header = table.ledger.header(clock.version, clock.n)
         outcome, version = (header.outcome, header.bronze_version) if header else ("committed", -1)
@@ -150,7 +150,7 @@ def _next_batch(
     if _list(table, clock, options, listener, lists=lists):
         waiting = None
     if first:
-        after_notes(table, log, at_once=lists)
+        retry_noted(table, log, at_once=lists)
     draft = look(table, clock, waiting, allow_removals=options.allow_removals)
     if draft is None:
         return None
@@ -164,15 +164,17 @@ def _next_batch(
     if draft.plan.candidates and seconds < _WORTH_SECONDS:
         log("WARNING: listing took so long that this run has no time to read files: the next run reads them")
         return None
-    with reading(table, draft.plan, seconds):
-        prepared, batch = _decided(table, draft, options.run_id, log)
+    with limit_reading(table, draft.plan, seconds):
+        prepared, batch = _prepare_and_decide(table, draft, options.run_id, log)
     seam("decide")
     result = land(table, batch, options, log, found=False, begun=begun)
-    _doubt(table, draft, prepared, batch, log)
+    _warn_about_doubts(table, draft, prepared, batch, log)
     return result
 
 
-def _decided(table: Table, draft: BatchDraft, run_id: str, log: Callable[[str], None]) -> tuple[PreparedBatch, Batch]:
+def _prepare_and_decide(
+    table: Table, draft: BatchDraft, run_id: str, log: Callable[[str], None]
+) -> tuple[PreparedBatch, Batch]:
     """Prepare and decide a batch."""
     prepared = prepare(table, draft)
     seam("prepare")
@@ -242,7 +244,9 @@ def _warn_of_changed_inputs(draft: BatchDraft, log: Callable[[str], None]) -> No
             log(f"WARNING: {some}. Rows of their earlier bytes stay in the output")
 
 
-def _doubt(table: Table, draft: BatchDraft, prepared: PreparedBatch, batch: Batch, log: Callable[[str], None]) -> None:
+def _warn_about_doubts(
+    table: Table, draft: BatchDraft, prepared: PreparedBatch, batch: Batch, log: Callable[[str], None]
+) -> None:
     """Warn about columns that a first load may have read differently from what the producer intended."""
     if prepared.base or draft.birth.registered or not prepared.schema.fields:
         return

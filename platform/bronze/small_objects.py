@@ -6,7 +6,7 @@ from dataclasses import replace
 from threading import Lock
 
 from tidegate.platform.core.bronze.object_state import Probe, S3Found
-from tidegate.platform.core.files.gzip_members import BrokenGzip, beginning
+from tidegate.platform.core.files.gzip_members import BrokenGzip, read_beginning
 from tidegate.platform.core.keys.file_format import GZIP
 from tidegate.platform.lake.aws.bucket import Bucket
 
@@ -76,7 +76,7 @@ def content(key: str, body: bytes) -> bytes | None:
     if not key.endswith(GZIP):
         return body
     try:
-        found, whole = beginning(body, CONTENT_BYTES)
+        found, whole = read_beginning(body, CONTENT_BYTES)
     except BrokenGzip:
         return None
     return found if whole else None

@@ -36,7 +36,7 @@ _OTHER_REGION = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", 
 def explain_aws(error: ClientError | BotoCoreError) -> str:
     """Returns why AWS refused a call or could not be reached, and what to do."""
     if isinstance(error, ClientError):
-        return _answered(error)
+        return _describe_answer(error)
     if isinstance(error, NoCredentialsError):
         return "no AWS credentials were found: set AWS_PROFILE, or the variables of AWS's default chain"
     if isinstance(error, NoRegionError):
@@ -61,7 +61,7 @@ def is_denied(error: ClientError) -> bool:
     return "AccessDenied" in code or (status_of(error) == 403 and code not in _BAD_CREDENTIALS)
 
 
-def _answered(error: ClientError) -> str:
+def _describe_answer(error: ClientError) -> str:
     if code_of(error) in _BAD_CREDENTIALS:
         return f"AWS does not accept the credentials ({code_of(error)}): renew them, or choose others with AWS_PROFILE"
     if is_denied(error):

@@ -48,12 +48,12 @@ def dagster_instance(home: Path | None) -> Iterator[DagsterInstance]:
     try:
         instance = DagsterInstance.from_config(str(folder))
     except Exception as error:  # the storage is the user's choice, and so are its errors
-        raise CommandError(not_asked(folder, error)) from None
+        raise CommandError(storage_error(folder, error)) from None
     with instance:
         yield instance
 
 
-def not_asked(folder: Path, error: Exception) -> str:
+def storage_error(folder: Path, error: Exception) -> str:
     """Returns the sentence that Dagster's storage does not answer."""
     return f"Dagster on {folder} could not be asked about its runs: {first_line(str(error))[:_MAX_ERROR_CHARACTERS]}"
 
@@ -107,4 +107,4 @@ def last_failures(
             found = failed_runs(instance, LakeNames(lake), tables, silver)
             return {table: str(failed) for table, failed in found.items()}
     except Exception as error:  # the storage is the user's choice, and so are its errors
-        raise DagsterNotAsked(not_asked(folder, error)) from None
+        raise DagsterNotAsked(storage_error(folder, error)) from None

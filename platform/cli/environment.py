@@ -31,36 +31,36 @@ class Client:
     home: Path | None
 
     @contextmanager
-    def opened(self) -> Iterator[Lake]:
+    def open_lake(self) -> Iterator[Lake]:
         """Open the lake for the commands in the block. Its Spark session is closed afterwards.
 
         Raises:
             CommandError: the Spark server does not answer, or lake.yaml is wrong. The message says what to do.
         """
         try:
-            with self.settings.opened() as lake:
+            with self.settings.open_lake() as lake:
                 yield lake
         except SparkUnreachable as error:
             raise CommandError(self.explain(error)) from None
         except LakeConfigError as error:
-            raise CommandError("\n".join([str(error), *self.no_platform_hints])) from None
+            raise CommandError("\n".join([str(error), *self.platform_hints])) from None
 
     def explain(self, error: SparkUnreachable) -> str:
         """Returns what to do about a Spark server that does not answer."""
         if self.home is None or find_stack(self.home) is None:
-            return "\n".join([str(error), *self.no_platform_hints])
+            return "\n".join([str(error), *self.platform_hints])
         return (
             f"the Spark server of the local platform on {self.home} does not answer: the platform is "
             f"restarting it. Repeat the command in a minute. The log of the server is {self.home}/logs/spark.log"
         )
 
     @property
-    def no_platform_hints(self) -> list[str]:
+    def platform_hints(self) -> list[str]:
         """Lines for an error in the environment's lake.yaml: the lake may need a platform that does not run."""
-        return [] if self.home is not None else no_platform_hints()
+        return [] if self.home is not None else platform_hints()
 
 
-def no_platform_hints() -> list[str]:
+def platform_hints() -> list[str]:
     """Returns a line for a lake that cannot be reached, if no local platform runs on a default home."""
     if any(find_stack(home) for home in DEFAULT_HOMES):
         return []
@@ -83,7 +83,7 @@ def client(home: Path | None, lake: Path | None = None, fits: Callable[[StackInf
     for candidate in DEFAULT_HOMES if home is None else (home,):
         info = find_stack(candidate)
         if info is not None and (home is not None or fits(info)):
-            return Client(Settings.of(client_environ(info.environ)).with_lake(lake), candidate)
+            return Client(Settings.from_environ(client_environ(info.environ)).with_lake(lake), candidate)
     for candidate in (home,) if home is not None else DEFAULT_HOMES if lake is None else ():
         if pid := find_starting(candidate):
             raise CommandError(

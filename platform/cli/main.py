@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pyspark.errors import PySparkException
 
 from tidegate.platform.cli.aws_errors import explain_aws
-from tidegate.platform.cli.environment import no_platform_hints
+from tidegate.platform.cli.environment import platform_hints
 from tidegate.platform.cli.groups.catalog import catalogs
 from tidegate.platform.cli.groups.changes import changes
 from tidegate.platform.cli.groups.demo import demos
@@ -20,7 +20,7 @@ from tidegate.platform.cli.groups.inventory import inventories
 from tidegate.platform.cli.groups.processes import processes
 from tidegate.platform.cli.groups.questions import questions
 from tidegate.platform.core.errors import TidegateError
-from tidegate.platform.core.wording import first_line, visible
+from tidegate.platform.core.wording import first_line, show_controls
 from tidegate.platform.lake.aws.s3 import StoreError
 
 app = typer.Typer(
@@ -38,14 +38,14 @@ app.add_typer(catalogs, name="catalog")
 app.add_typer(changes)
 
 
-def explained(error: Exception) -> str:
+def explain_error(error: Exception) -> str:
     """Returns what an expected error says, and what to do.
 
     Without a way to AWS, no object is at fault, and the lake may be that of a local platform that does not run.
     """
     cause = error.__cause__ if isinstance(error, StoreError) else error
     if isinstance(cause, BotoCoreError):
-        return "\n".join([explain_aws(cause), *no_platform_hints()])
+        return "\n".join([explain_aws(cause), *platform_hints()])
     return explain_aws(error) if isinstance(error, ClientError) else str(error)
 
 
@@ -57,14 +57,14 @@ def main() -> None:
     try:
         app(standalone_mode=True)
     except (TidegateError, BotoCoreError, ClientError) as error:
-        sys.exit(visible(f"error: {explained(error)}"))
+        sys.exit(show_controls(f"error: {explain_error(error)}"))
     except PySparkException as error:
         # The other lines of the message are a trace of the server.
-        sys.exit(visible(f"error: {first_line(error)}"))
+        sys.exit(show_controls(f"error: {first_line(error)}"))
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
-        print(visible(f"error: {first_line(error)}\n\n{traceback.format_exc()}"), end="", file=sys.stderr)
+        print(show_controls(f"error: {first_line(error)}\n\n{traceback.format_exc()}"), end="", file=sys.stderr)
         sys.exit(1)
 
 

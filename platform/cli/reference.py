@@ -26,11 +26,11 @@ def reference_text() -> str:
     # Typer has its own copy of Click's classes, so their names are not checked here.
     commands: dict[str, Any] = dict(named_commands(typer.main.get_command(app)))
     overview = [
-        f"| [`tidegate {name}`](#tidegate-{name.replace(' ', '-')}) | {_cell(one.help)} |"
-        for name, one in commands.items()
+        f"| [`tidegate {name}`](#tidegate-{name.replace(' ', '-')}) | {_cell(command.help)} |"
+        for name, command in commands.items()
     ]
     parts = [_HEAD, "| command | what it does |\n|---|---|\n" + "\n".join(overview) + "\n"]
-    return "\n".join([*parts, *(_section(name, one) for name, one in commands.items())])
+    return "\n".join([*parts, *(_section(name, command) for name, command in commands.items())])
 
 
 def named_commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
@@ -51,12 +51,12 @@ def _section(name: str, command: Any) -> str:
         f"| `<{argument.name}>` | {'required' if argument.required else 'none'} | {_cell(argument.help)} |"
         for argument in arguments
     ]
-    rows += [f"| {_spelled(option)} | {_default(option)} | {_cell(option.help)} |" for option in options]
+    rows += [f"| {_format_option(option)} | {_default(option)} | {_cell(option.help)} |" for option in options]
     table = "\n| argument, option | default | meaning |\n|---|---|---|\n" + "\n".join(rows) + "\n" if rows else ""
-    return f"## `tidegate {name}`\n\n{_plain(command.help)}\n\n    {usage}\n{table}"
+    return f"## `tidegate {name}`\n\n{_escape_tags(command.help)}\n\n    {usage}\n{table}"
 
 
-def _spelled(option: Any) -> str:
+def _format_option(option: Any) -> str:
     return ", ".join(f"`{text}`" for text in [*option.opts, *option.secondary_opts])
 
 
@@ -67,10 +67,10 @@ def _default(option: Any) -> str:
 
 
 def _cell(text: str | None) -> str:
-    return _plain(text or "").replace("\n", " ").replace("|", "\\|")
+    return _escape_tags(text or "").replace("\n", " ").replace("|", "\\|")
 
 
-def _plain(text: str) -> str:
+def _escape_tags(text: str) -> str:
     """Returns the text with `<table>` escaped, so that it is not read as HTML."""
     return text.replace("<", "\\<")
 

@@ -10,7 +10,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from tidegate.platform.core.wording import visible
+from tidegate.platform.core.wording import show_controls
 
 #: Columns of a console that is no terminal.
 _UNBOUNDED = 100_000
@@ -35,13 +35,13 @@ class Terminal(Console):
 
         A text without any width, such as an accent without its letter, is written as codes.
         """
-        shown = visible(text)
+        shown = show_controls(text)
         return super().render_str(shown if cell_len(shown) else ascii(shown)[1:-1], **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Returns the segments to print, with control characters escaped."""
         for segment in super().render(renderable, options):
-            yield segment if segment.control else segment._replace(text=visible(segment.text))
+            yield segment if segment.control else segment._replace(text=show_controls(segment.text))
 
 
 def command_console(*, markup: bool = False) -> Terminal:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tidegate.platform.cloud.statement import literal
+from tidegate.platform.cloud.statement import escape_wildcards
 from tidegate.platform.core.config.lake import LakeConfig, QueueSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 
@@ -47,7 +47,7 @@ class Address:
         return partition_of(self.region)
 
     @classmethod
-    def of(cls, config: LakeConfig) -> Address:
+    def from_config(cls, config: LakeConfig) -> Address:
         """Read the address of a lake."""
         urls = [queue for queue in config.every_queue if queue.url]
         regions = [queue.region for queue in urls if queue.region]
@@ -75,7 +75,7 @@ class Address:
 
     def objects(self, bucket: str, prefix: str = "") -> str:
         """Return the ARN of all objects whose keys begin with a prefix."""
-        return f"{self.bucket(bucket)}/{literal(prefix)}*"
+        return f"{self.bucket(bucket)}/{escape_wildcards(prefix)}*"
 
     def folder(self, uri: str) -> str:
         """Return the ARN of all objects below an `s3://` folder."""

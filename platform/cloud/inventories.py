@@ -109,7 +109,7 @@ class WantedInventories:
         }
         # Statements without a Sid are compared by their places, so the statement keeps its own. Tables with other
         # prefixes have theirs, and earlier versions of Tidegate gave all of them the same name.
-        statements = [statement if _is_of(one, statement) else one for one in _statements(present or {})]
+        statements = [statement if _is_of(other, statement) else other for other in _statements(present or {})]
         if statement not in statements:
             statements.append(statement)
         policy = {"Version": "2012-10-17", **(present or {}), "Statement": statements}
@@ -161,21 +161,25 @@ def _differing_paths(present: Any, wanted: Any, path: str) -> list[str]:
             for name in names
             for line in _differing_paths(present.get(name), wanted.get(name), f"{path}.{name}" if path else name)
         ]
-    if isinstance(present, list) and isinstance(wanted, list) and all(isinstance(one, str) for one in wanted):
+    if (
+        isinstance(present, list)
+        and isinstance(wanted, list)
+        and all(isinstance(statement, str) for statement in wanted)
+    ):
         changes = {
-            "add": [one for one in wanted if one not in present],
-            "remove": [_text(one) for one in present if one not in wanted],
+            "add": [statement for statement in wanted if statement not in present],
+            "remove": [_text(statement) for statement in present if statement not in wanted],
         }
         return [f"{path}: {change} {', '.join(values)}" for change, values in changes.items() if values]
     if isinstance(present, list) and isinstance(wanted, list):
-        return _differing_paths(_by_sid(present), _by_sid(wanted), path)
+        return _differing_paths(_group_by_sid(present), _group_by_sid(wanted), path)
     if present == wanted:
         return []
     return [f"{path}: {_text(present)} → {_text(wanted)}"]
 
 
-def _by_sid(statements: list[Any]) -> dict[str, Any]:
-    return {str(one.get("Sid") or number): one for number, one in enumerate(statements)}
+def _group_by_sid(statements: list[Any]) -> dict[str, Any]:
+    return {str(statement.get("Sid") or number): statement for number, statement in enumerate(statements)}
 
 
 def _text(value: Any) -> str:

@@ -83,7 +83,7 @@ def open_logs(config: LakeConfig, bucket: str, policy: dict[str, Any]) -> list[s
 def _folders(config: LakeConfig, bucket: str) -> tuple[str, ...]:
     arns = LakeArns(config)
     start = f"{arns.address.bucket(bucket)}/"
-    every = (*arns.registered(LOG_FOLDER), *arns.registered(COPIES_FOLDER))
+    every = (*arns.registered_arns(LOG_FOLDER), *arns.registered_arns(COPIES_FOLDER))
     return tuple(arn for arn in every if arn.startswith(start))
 
 

@@ -24,7 +24,7 @@ _LAKE = re.compile(r"^```yaml\n(lake:.*?)^```", re.MULTILINE | re.DOTALL)
 _WIDTH = 118
 
 
-def renewed(page: str) -> str:
+def renew_page(page: str) -> str:
     """Return the page with its derived parts written again.
 
     Raises:
@@ -42,7 +42,7 @@ def renewed(page: str) -> str:
 
 
 def _part(config: LakeConfig, what: str) -> str:
-    wanted, address = WantedResources.of(config), Address.of(config)
+    wanted, address = WantedResources.from_config(config), Address.from_config(config)
     arn = address.queue(config.queues[0])
     match what:
         case "queue-attributes":
@@ -94,4 +94,4 @@ def _text(value: Any, indent: int = 0, before: int = 0) -> str:
 
 if __name__ == "__main__":
     target = Path(sys.argv[1])
-    target.write_text(renewed(target.read_text(encoding="utf-8")), encoding="utf-8")
+    target.write_text(renew_page(target.read_text(encoding="utf-8")), encoding="utf-8")

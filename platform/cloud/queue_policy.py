@@ -80,11 +80,11 @@ def other_senders(policy: dict[str, Any], queue_arn: str) -> Others:
     found: list[str] = []
     for statement in as_list(policy.get("Statement")):
         if statement.get("Effect") == "Allow" and _names_action(statement):
-            found += _others(statement, account)
+            found += _other_principals(statement, account)
     return Others(_EVERYBODY in found, tuple(dict.fromkeys(name for name in found if name != _EVERYBODY)))
 
 
-def _others(statement: dict[str, Any], account: str) -> Iterator[str]:
+def _other_principals(statement: dict[str, Any], account: str) -> Iterator[str]:
     principal = statement.get("Principal")
     principals = {"AWS": "*"} if principal == "*" else principal if isinstance(principal, dict) else {}
     sources = [value for key, values in _conditions(statement) if key == "aws:sourcearn" for value in values]
@@ -96,15 +96,15 @@ def _others(statement: dict[str, Any], account: str) -> Iterator[str]:
         # A request that is not a service's has no source.
         named = sources and not any(set(source) & {"*", "?"} for source in sources)
         unbound = f"services on behalf of {', '.join(sources)} of every account" if named else _EVERYBODY
-        yield from _foreign(statement, _SENDERS, account, unbound)
+        yield from _foreign_conditions(statement, _SENDERS, account, unbound)
     for service in as_list(principals.get("Service")):
         unbound = f"{service} on behalf of {', '.join(sources) or 'anything'} of every account"
-        yield from _foreign(statement, _SOURCES, account, unbound)
+        yield from _foreign_conditions(statement, _SOURCES, account, unbound)
     if "NotPrincipal" in statement:
         yield _EVERYBODY
 
 
-def _foreign(
+def _foreign_conditions(
     statement: dict[str, Any], keys: dict[str, re.Pattern[str]], account: str, unbound: str
 ) -> tuple[str, ...]:
     """Return what the conditions let in besides the account; `unbound` if they name nobody.

@@ -51,7 +51,7 @@ class Statement:
             and (context is None or all(_holds(test, context.get(key), value) for test, key, value in tests))
         )
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the statement in IAM's form."""
         return {
             "Sid": self.sid,
@@ -112,7 +112,7 @@ def _json(condition: Mapping[str, Mapping[str, Values]]) -> dict[str, Any]:
     }
 
 
-def literal(text: str) -> str:
+def escape_wildcards(text: str) -> str:
     """Escape IAM's wildcards in a text for use in an ARN, because S3 keys may contain them."""
     return _WILDCARDS.sub(lambda found: f"${{{found[0]}}}", text)
 
@@ -125,10 +125,10 @@ def matches(pattern: str, text: str) -> bool:
 def samples(pattern: str) -> tuple[str, str]:
     """Return two texts of a pattern of IAM. A pattern that matches both matches all texts of the first pattern."""
 
-    def of(any: str) -> str:
+    def sample_values(any: str) -> str:
         return _PARTS.sub(lambda found: found[0][2] if len(found[0]) > 1 else any, pattern)
 
-    return of("\0"), of("\0/\0\0")
+    return sample_values("\0"), sample_values("\0/\0\0")
 
 
 def as_list(value: Any) -> list[Any]:

@@ -59,11 +59,11 @@ def subscription(
             )
     if route.topic:
         return _topic_parts(route, account, queue, types or route.types)
-    address = Address.of(config)
+    address = Address.from_config(config)
     ours = ACCOUNT if address.account == "*" else address.account
     if route.queues_tagged:
-        return _tag_parts(route, account, ours, _known(address.region), queue, types)
-    return _queue_parts(route, account, ours, _known(address.region), queue, types)
+        return _tag_parts(route, account, ours, _known_region(address.region), queue, types)
+    return _queue_parts(route, account, ours, _known_region(address.region), queue, types)
 
 
 def _topic_parts(route: RouteSpec, account: str, queue: str, types: Sequence[str]) -> list[Part]:
@@ -192,7 +192,7 @@ def _suffix(region: str) -> str:
     return ".cn" if partition_of(region) == "aws-cn" else ""
 
 
-def _known(region: str) -> str:
+def _known_region(region: str) -> str:
     return REGION if region == "*" else region
 
 

@@ -85,7 +85,7 @@ class WantedQueue:
     dlq: str
 
     @classmethod
-    def of(cls, spec: QueueSpec) -> WantedQueue:
+    def from_spec(cls, spec: QueueSpec) -> WantedQueue:
         """Return a queue of `lake.yaml`. If that names no dead-letter queue, its name is the queue's with `-dlq`."""
         return cls(spec.name, spec.dlq or f"{spec.name}-dlq")
 
@@ -174,16 +174,16 @@ class WantedResources:
     log_policies: Mapping[str, dict[str, Any]] = field(default_factory=dict, hash=False)
 
     @classmethod
-    def of(cls, config: LakeConfig) -> WantedResources:
+    def from_config(cls, config: LakeConfig) -> WantedResources:
         """Return what a lake needs. Its first queue gets the events."""
-        rows = tuple(WantedQueue.of(spec.row_queue) for spec in config.tables if spec.row_queue)
+        rows = tuple(WantedQueue.from_spec(spec.row_queue) for spec in config.tables if spec.row_queue)
         topics = dict.fromkeys(topic for route in config.routes for topic in route.topics)
         named = (route.queue.name if route.queue else route.unmatched for route in config.routes)
         queues = dict.fromkeys(name for name in named if name)
         return cls(
             config.buckets,
             config.lake.root,
-            WantedQueue.of(config.queues[0]),
+            WantedQueue.from_spec(config.queues[0]),
             rows,
             topics=tuple(map(WantedTopic, topics)),
             destinations=tuple(map(WantedDestination, queues)),

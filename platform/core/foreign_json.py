@@ -54,7 +54,7 @@ def foreign_json(text: str | bytes, *, max_values: int = MAX_VALUES) -> Any:
     Raises:
         ValueError: it is no such document. The message continues a sentence whose subject is the document.
     """
-    return _parsed(text, max_values, object_pairs_hook=_each_once)[1]
+    return _parse(text, max_values, object_pairs_hook=_each_once)[1]
 
 
 def foreign_row(text: str) -> tuple[str, dict[str, Any]]:
@@ -70,7 +70,7 @@ def foreign_row(text: str) -> tuple[str, dict[str, Any]]:
     Raises:
         ValueError: it is no such document, or no object. The message continues a sentence whose subject is the row.
     """
-    parsed, content = _parsed(text, MAX_VALUES, parse_int=str, parse_float=str, parse_constant=_no_number)
+    parsed, content = _parse(text, MAX_VALUES, parse_int=str, parse_float=str, parse_constant=_refuse_number)
     if not isinstance(content, dict):
         raise ValueError("is JSON but not an object; send one object a message")
     row = parsed.strip(_SPACE)
@@ -79,7 +79,7 @@ def foreign_row(text: str) -> tuple[str, dict[str, Any]]:
     return row, content
 
 
-def _parsed(text: str | bytes, max_values: int, **how: Any) -> tuple[str, Any]:
+def _parse(text: str | bytes, max_values: int, **how: Any) -> tuple[str, Any]:
     """Return the text of a document without its byte order mark, and what it has."""
     try:
         if isinstance(text, bytes):
@@ -145,7 +145,7 @@ def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _no_number(name: str) -> NoReturn:
+def _refuse_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
 
 

@@ -26,11 +26,11 @@ def _one_level_more(value: str) -> str:
     return rf"(?:{_SCALAR}|\[{_SPACE}{elements}\]|\{{{_SPACE}{members}\}})"
 
 
-def _of_levels(levels: int) -> str:
-    return _one_level_more(_of_levels(levels - 1)) if levels else _SCALAR
+def _nested_pattern(levels: int) -> str:
+    return _one_level_more(_nested_pattern(levels - 1)) if levels else _SCALAR
 
 
-_FLAT = _of_levels(_AT_ONCE)
+_FLAT = _nested_pattern(_AT_ONCE)
 #: A value of a few levels. No repetition gives back what it took, so none takes memory for its length.
 _VALUE = re.compile(_FLAT)
 #: The beginning of a larger value, up to the first value in it.
@@ -71,7 +71,7 @@ def json_end(text: str, start: int, ask: Callable[[], object] = lambda: None) ->
         if around:
             place = _end(_VALUES[around[-1]].match(text, place), place)
         if flat := _VALUE.match(text, place):
-            place = _behind(text, flat.end(), around)
+            place = _find_next_place(text, flat.end(), around)
             if not around:
                 return place
             continue
@@ -84,7 +84,7 @@ def json_end(text: str, start: int, ask: Callable[[], object] = lambda: None) ->
         place = opening.end()
 
 
-def _behind(text: str, place: int, around: list[str]) -> int:
+def _find_next_place(text: str, place: int, around: list[str]) -> int:
     """Return where the next value begins, or where the whole one ends, behind the values that end at a place."""
     while around:
         following = _NEXT[around[-1]].match(text, place)

@@ -50,12 +50,12 @@ def sentence(template: str, *texts: object) -> Markdown:
     return Markdown(template.format(*(text if isinstance(text, Markdown) else prose(text) for text in texts)))
 
 
-def together(separator: str, texts: Iterable[object]) -> Markdown:
+def join_texts(separator: str, texts: Iterable[object]) -> Markdown:
     """Returns texts one after another, as `sentence` takes them, with a separator of Tidegate's own between them."""
     return Markdown(separator.join(sentence("{}", text) for text in texts))
 
 
-def fenced(query: str) -> Markdown:
+def code_block(query: str) -> Markdown:
     """Returns a query of one line as a block that the UI lets a person copy."""
     marks = "`" * max(3, 1 + max(map(len, re.findall("`+", query)), default=0))
     return Markdown(f"{marks}sql\n{one_line(query)}\n{marks}")

@@ -27,10 +27,10 @@ def row_json(
         parse_float: as `json.loads` has it.
         object_pairs_hook: as `json.loads` has it.
     """
-    return json.loads(shallow(text), parse_float=parse_float, object_pairs_hook=object_pairs_hook)
+    return json.loads(flatten_deep_json(text), parse_float=parse_float, object_pairs_hook=object_pairs_hook)
 
 
-def shallow(text: str) -> str:
+def flatten_deep_json(text: str) -> str:
     """Return JSON in which what is below `MAX_LEVELS` levels is the text of its JSON.
 
     Args:

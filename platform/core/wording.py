@@ -34,7 +34,7 @@ def one_line(text: str) -> str:
     return _CONTROL.sub(lambda found: repr(found[0])[1:-1], text)
 
 
-def visible(text: str) -> str:
+def show_controls(text: str) -> str:
     """A text with its control characters written out, like `one_line`, but with its line ends."""
     return "\n".join(map(one_line, text.split("\n")))
 

@@ -67,7 +67,7 @@ class Accounts:
     events: dict[str, set[str]] = field(default_factory=dict)
     waiting: set[str] = field(default_factory=set)
 
-    def since(self, before: Accounts) -> Counter[str]:
+    def count_since(self, before: Accounts) -> Counter[str]:
         """Count the events that are not in earlier accounts, by outcome."""
         return Counter(outcome for event, outcome in self.outcomes.items() if event not in before.outcomes)
 

@@ -32,12 +32,12 @@ class Analysts:
     def __init__(self, source: Source, does: Operations) -> None:
         self.source, self.does = source, does
 
-    def first(self) -> None:
+    def first_wave(self) -> None:
         """Wave 1: the worst delays of each half-year, and the planes with and without missing values."""
         flights = _notebook(self.source.flights)
         for half in (1, 2):
             worst = flights[(flights["month"] > 6) == (half == 2)].nlargest(WORST, "Delay (min)").drop(columns="month")
-            self.does.put(f"delays/2013-h{half}.parquet", _to_parquet(worst), "as pandas writes it")
+            self.does.put(f"delays/2013-h{half}.parquet", _write_parquet(worst), "as pandas writes it")
         planes = self.source.planes
         rows = list(enumerate(planes.rows, 1))
         complete = _write_csv(planes, ((n, row) for n, row in rows if all(row)))
@@ -47,7 +47,7 @@ class Analysts:
 
     def second(self) -> None:
         """Wave 2: somebody asks the analyst what `NA` means."""
-        self.does.mend(INCOMPLETE, [_MISSING], "the meaning of NA is configured, and the file is read again")
+        self.does.fix(INCOMPLETE, [_MISSING], "the meaning of NA is configured, and the file is read again")
 
 
 def _notebook(flights: pa.Table) -> pd.DataFrame:
@@ -69,7 +69,7 @@ def _notebook(flights: pa.Table) -> pd.DataFrame:
     )
 
 
-def _to_parquet(frame: pd.DataFrame) -> bytes:
+def _write_parquet(frame: pd.DataFrame) -> bytes:
     sink = io.BytesIO()
     frame.to_parquet(sink)
     return sink.getvalue()
@@ -79,13 +79,15 @@ def _write_csv(sheet: Sheet, rows: Iterable[tuple[int, tuple[str, ...]]]) -> byt
     """Returns what R's `write.csv` writes for the rows: a column of row names, quoted text, `NA`."""
 
     def cell(name: str, text: str) -> str:
-        return (text if name in _NUMBERS else _quoted(text)) if text else _MISSING
+        return (text if name in _NUMBERS else _quote_text(text)) if text else _MISSING
 
-    lines = [[_quoted(name) for name in ("", *sheet.header)]]
+    lines = [[_quote_text(name) for name in ("", *sheet.header)]]
     for number, row in rows:
-        lines.append([_quoted(str(number)), *(cell(name, text) for name, text in zip(sheet.header, row, strict=True))])
+        lines.append(
+            [_quote_text(str(number)), *(cell(name, text) for name, text in zip(sheet.header, row, strict=True))]
+        )
     return "".join(",".join(line) + "\n" for line in lines).encode()
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'

@@ -34,7 +34,7 @@ class FlightsExport:
         for day in np.unique(of_day):
             self.days[divmod(int(day), 100)] = flights.take(np.flatnonzero(of_day == day))
 
-    def first(self) -> None:
+    def first_wave(self) -> None:
         """Wave 1: everything, as first known."""
         for (month, day), rows in self.days.items():
             if day == FLAGGED_DAY:

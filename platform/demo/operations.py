@@ -96,7 +96,7 @@ class Operations:
         """Send a body to the queue that is not a notification."""
         self._add("message", None, kind, replay=False, body=body)
 
-    def mend(self, key: str, nulls: list[str], kind: str) -> None:
+    def fix(self, key: str, nulls: list[str], kind: str) -> None:
         """Configure that texts mean a missing value in the folder of a key of an earlier wave, and redrive the key.
 
         Raises:

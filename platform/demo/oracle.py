@@ -358,7 +358,7 @@ def _text_sql(table: Table, names: Iterable[str]) -> str:
     return f"concat_ws('|', {', '.join(parts)})"
 
 
-def _double(value: float) -> str:
+def _format_double(value: float) -> str:
     return str(int(math.copysign(math.floor(abs(value * 10_000_000) + 0.5), value)))
 
 
@@ -367,7 +367,7 @@ _TEXT: dict[str, Callable[[Any], str]] = {
     "string": str,
     "boolean": lambda value: "true" if value else "false",
     "timestamp": str,
-    "double": _double,
+    "double": _format_double,
 }
 
 

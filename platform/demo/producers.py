@@ -46,10 +46,10 @@ def produce(folder: Path, source: Source | None = None) -> list[Operation]:
     does = Operations(folder)
     flights, weather = FlightsExport(source.flights, does), WeatherService(source.weather, does)
     analysts = Analysts(source, does)
-    flights.first()
-    weather.first()
+    flights.first_wave()
+    weather.first_wave()
     _tables_first(source, does)
-    analysts.first()
+    analysts.first_wave()
     does.wave = 2
     analysts.second()
     flights.second()

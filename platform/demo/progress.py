@@ -46,7 +46,7 @@ class Stage:
             self._said = time.monotonic()
             self._console.print(f"{self._name}: {what}")
 
-    def done(self, what: str) -> None:
+    def finish(self, what: str) -> None:
         """Show how the stage ended."""
         task = self._progress.tasks[self._task]
         total = task.total or 1
@@ -75,7 +75,7 @@ class Stages:
         )
 
     @contextmanager
-    def shown(self) -> Iterator[Stages]:
+    def show_bars(self) -> Iterator[Stages]:
         """Show the bars while the block runs."""
         with self._progress:
             yield self

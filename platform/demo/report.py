@@ -102,7 +102,7 @@ def build_report(
         sent: number of events that this run caused.
         started: epoch seconds of the start of the run.
     """
-    outcomes = dict(sorted(accounts.since(before).items()))
+    outcomes = dict(sorted(accounts.count_since(before).items()))
     report = Report(events_sent=sent, outcomes=outcomes, redriven=accounts.redriven)
     accounted = sum(report.outcomes.values())
     if accounted != sent:

@@ -76,13 +76,13 @@ def run_demo(
     begun, started = time.monotonic(), time.time()
     conf = SMALL_DATA if short else {}
     with deployment(home, console, lake_file_of(home), ports, spark_conf=conf) as platform:
-        with platform.stack.settings.opened() as lake, platform.dagster.instance() as instance:
+        with platform.stack.settings.open_lake() as lake, platform.dagster.instance() as instance:
             report = _ingest(lake, instance, home / "producers", platform, console, started, short=short)
             stories = read_stories(lake) if report.ok else None
         if stories:
             show_stories(console, stories)
         show_report(console, report, time.monotonic() - begun)
-        platform.end_demo(console, report, report_path, keep=keep, following=_next(platform, home))
+        platform.end_demo(console, report, report_path, keep=keep, following=_next_steps(platform, home))
     return report
 
 
@@ -91,8 +91,8 @@ def _produce_once(folder: Path, stages: Stages, short: bool) -> None:
         return
     stage = stages.begin(f"Producers write {'sixty days' if short else 'a year'} of flights and weather to files")
     source = read_source()
-    operations = produce(folder, source.short() if short else source)
-    stage.done(f"{len(operations)} operations on the bucket, in two waves")
+    operations = produce(folder, source.to_short() if short else source)
+    stage.finish(f"{len(operations)} operations on the bucket, in two waves")
 
 
 def _ingest(
@@ -106,30 +106,30 @@ def _ingest(
     short: bool,
 ) -> Report:
     stack, check = platform.stack, platform.check
-    with Stages(console).shown() as stages:
+    with Stages(console).show_bars() as stages:
         _produce_once(folder, stages, short)
         clients = stack.clients()
         uploader = Uploader(folder, clients.s3, clients.sqs, stack.queue_url)
         before = _baseline(lake, instance, stages, check)
         accounts, sent = before, 0
         for wave in uploader.waves:
-            mends, operations = uploader.todo(wave)
-            for done in mends:
+            fixes, operations = uploader.plan_wave(wave)
+            for done in fixes:
                 stage = stages.begin(f"Wave {wave}, people fix what keeps {done['key']} in quarantine")
-                stage.done(mend(lake, lake_file_of(stack.home), done))
+                stage.finish(apply_fix(lake, lake_file_of(stack.home), done))
             stage = stages.begin(f"Wave {wave}, producers put files into S3", len(operations))
             sent += uploader.upload(operations, stage.advance)
-            stage.done(f"{len(operations)} operations")
+            stage.finish(f"{len(operations)} operations")
             stage = stages.begin(f"Wave {wave}, events become tables", sent)
             accounts = wait_settled(
                 lake, instance, sent=sent, before=before, deadline=_SETTLE_SECONDS, check=check, show=stage.show
             )
-            stage.done("every event is accounted for, silver is up to date")
-            uploader.complete(wave)
+            stage.finish("every event is accounted for, silver is up to date")
+            uploader.mark_completed(wave)
         stage = stages.begin("The oracle computes the expected tables from the source files")
         expected = run_oracle(folder)
         report = build_report(lake, instance, expected, accounts, before, sent, started)
-        stage.done("compared")
+        stage.finish("compared")
     return report
 
 
@@ -141,11 +141,11 @@ def _baseline(lake: Lake, instance: dg.DagsterInstance, stages: Stages, check: C
     accounts = wait_settled(
         lake, instance, sent=0, before=read_accounts(lake), deadline=_SETTLE_SECONDS, check=check, show=stage.show
     )
-    stage.done("at rest")
+    stage.finish("at rest")
     return accounts
 
 
-def _next(platform: Deployment, home: Path) -> NextSteps:
+def _next_steps(platform: Deployment, home: Path) -> NextSteps:
     sql = f"tidegate sql --home {home}"
     places = {
         "lineage": f"{platform.dagster.ui_url}/asset-groups",
@@ -171,7 +171,7 @@ def lake_file_of(home: Path) -> Path:
     return copy
 
 
-def mend(lake: Lake, lake_yaml: Path, done: Operation) -> str:
+def apply_fix(lake: Lake, lake_yaml: Path, done: Operation) -> str:
     """Write the option of a fix into `lake_yaml`, and do what `tidegate redrive` does. Returns a sentence about it.
 
     Both steps may be repeated. A run reads lake.yaml when it starts, so no code location is reloaded.

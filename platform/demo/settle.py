@@ -55,7 +55,7 @@ def wait_settled(
             if accounted < sent:
                 # Reads all ledgers by Spark. Once is enough: waiting for silver changes no ledger.
                 accounts = read_accounts(lake)
-                accounted = accounts.since(before).total()
+                accounted = accounts.count_since(before).total()
             if accounted < sent:
                 left = f"{sent - accounted} of {sent} events are missing"
             elif (left := _silver_behind(lake)) is None:
@@ -70,7 +70,7 @@ def _describe_pending(lake: Lake, instance: dg.DagsterInstance) -> str | None:
     waiting, in_flight = lake.queues[0].depth()
     if waiting or in_flight:
         return f"SQS holds {waiting} messages, {in_flight} in flight"
-    manifests = lake.store.inbox.waiting()
+    manifests = lake.store.inbox.waiting_manifests()
     if manifests:
         tables = len({manifest.table for manifest in manifests})
         return f"hints in the inbox: {sum(manifest.hints for manifest in manifests)}, of tables: {tables}"

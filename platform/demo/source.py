@@ -77,7 +77,7 @@ class Source:
     airports: Sheet
     airlines: Sheet
 
-    def short(self) -> Source:
+    def to_short(self) -> Source:
         """Returns the data with flights and weather of `SHORT` only, and up to `SHORT_FLIGHTS` flights per day."""
         month, day = self.weather.header.index("month"), self.weather.header.index("day")
         rows = tuple(row for row in self.weather.rows if (int(row[month]), int(row[day])) in SHORT)

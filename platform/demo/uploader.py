@@ -34,27 +34,27 @@ class Uploader:
         """Returns the numbers of the waves."""
         return sorted({int(done["wave"]) for done in self._operations})
 
-    def todo(self, wave: int) -> tuple[list[Operation], list[Operation]]:
+    def plan_wave(self, wave: int) -> tuple[list[Operation], list[Operation]]:
         """Returns the fixes of a wave (`mend`), which do not concern S3, and its other operations.
 
         If the wave was completed before, only the operations that may be repeated.
         """
-        repeated = wave in self.completed()
+        repeated = wave in self.completed_waves()
         mine = [done for done in self._operations if done["wave"] == wave and (done["replay"] or not repeated)]
         return [done for done in mine if done["op"] == "mend"], [done for done in mine if done["op"] != "mend"]
 
     def upload(self, operations: list[Operation], step: Callable[[], None]) -> int:
         """Run operations in parallel. Returns how many events they cause."""
         with ThreadPoolExecutor(_THREADS) as pool:
-            return sum(self._counted(pool.map(self._do, operations), step))
+            return sum(self._count_results(pool.map(self._do, operations), step))
 
-    def completed(self) -> list[int]:
+    def completed_waves(self) -> list[int]:
         """Returns the waves that this or an earlier run ingested completely."""
         return list(json.loads(self._state.read_text())) if self._state.exists() else []
 
-    def complete(self, wave: int) -> None:
+    def mark_completed(self, wave: int) -> None:
         """Record that a wave was ingested completely."""
-        self._state.write_text(json.dumps(sorted({*self.completed(), wave})))
+        self._state.write_text(json.dumps(sorted({*self.completed_waves(), wave})))
 
     def _do(self, operation: Operation) -> int:
         match operation["op"]:
@@ -71,7 +71,7 @@ class Uploader:
         return int(operation["events"])
 
     @staticmethod
-    def _counted(results: Iterator[int], step: Callable[[], None]) -> Iterator[int]:
+    def _count_results(results: Iterator[int], step: Callable[[], None]) -> Iterator[int]:
         for events in results:
             step()
             yield events

@@ -32,11 +32,11 @@ class WeatherService:
                     row[name] = cell
                 elif cell:
                     row[name] = int(cell) if name in _WHOLE else float(cell)
-            row["updated_at"] = _moved(row["time_hour"], HOUR + number * 7_919 % 60_000_000)
+            row["updated_at"] = _move_time(row["time_hour"], HOUR + number * 7_919 % 60_000_000)
             row["deleted"] = False
             self.days.setdefault(f"{row['year']}-{row['month']:02d}-{row['day']:02d}", []).append(row)
 
-    def first(self) -> None:
+    def first_wave(self) -> None:
         """Wave 1: everything, as first known."""
         for day, rows in sorted(self.days.items()):
             self.does.put(f"weather/{day}.json", _json(rows), "export")
@@ -52,7 +52,7 @@ class WeatherService:
         put("weather/corrections-1.json", _json(_correct_row(row, DAY, 1.0) for row in april), "updated rows")
         put(
             "weather/corrections-2.json",
-            _json(row | {"deleted": True} for row in _later(may, 2 * DAY)),
+            _json(row | {"deleted": True} for row in _delay_rows(may, 2 * DAY)),
             "deleted rows",
         )
         late = [_correct_row(row, DAY, 9.0) for row in may[:30]] + [
@@ -76,17 +76,17 @@ class WeatherService:
         self.does.delete("weather/2013-11-11.json", "removed file of a loaded table")
 
 
-def _moved(stamp: str, microseconds: int) -> str:
+def _move_time(stamp: str, microseconds: int) -> str:
     moved = datetime.fromisoformat(stamp.replace("Z", "+00:00")) + timedelta(microseconds=microseconds)
     return moved.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _later(rows: Iterable[Row], microseconds: int) -> list[Row]:
-    return [row | {"updated_at": _moved(row["updated_at"], microseconds)} for row in rows]
+def _delay_rows(rows: Iterable[Row], microseconds: int) -> list[Row]:
+    return [row | {"updated_at": _move_time(row["updated_at"], microseconds)} for row in rows]
 
 
 def _correct_row(row: Row, later: int, warmer: float) -> Row:
-    return _later([row], later)[0] | {"temp": round(row.get("temp", 50.0) + warmer, 2)}
+    return _delay_rows([row], later)[0] | {"temp": round(row.get("temp", 50.0) + warmer, 2)}
 
 
 def _json(rows: Iterable[Row]) -> bytes:

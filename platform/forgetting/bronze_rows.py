@@ -21,7 +21,7 @@ from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forgetting.subject_columns import absent_subject, forgotten_by
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.spark.attempts import repeated
+from tidegate.platform.lake.spark.attempts import repeat_call
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.session import command
 from tidegate.platform.lake.suppression import SubjectProblem, Suppression
@@ -86,7 +86,12 @@ def held_files(table: Table, suppression: Suppression) -> list[HeldFile]:
     rows = rows.withColumns(
         {"_tidegate_path": F.col("_metadata.file_path"), "_tidegate_size": F.col("_metadata.file_size")}
     )
-    found = suppression.only(rows, state.schema.fields).groupBy("_tidegate_path", "_tidegate_size").count().collect()
+    found = (
+        suppression.select_suppressed(rows, state.schema.fields)
+        .groupBy("_tidegate_path", "_tidegate_size")
+        .count()
+        .collect()
+    )
     start = f"{birth.location}/"
     return sorted(
         (HeldFile(path.removeprefix(start), size, count) for path, size, count in found), key=lambda file: file.path
@@ -113,7 +118,7 @@ def erase_from_bronze(
     """
     done, options = Erased(), RunOptions(run_id)
     for _ in range(_MAX_BATCHES):
-        begun, table = time.monotonic(), table.reopened()
+        begun, table = time.monotonic(), table.reopen()
         birth = table.birth
         if birth is None:
             return done
@@ -125,7 +130,7 @@ def erase_from_bronze(
         list_generation(table, clock, log)
         previous = table.ledger.header(clock.version, clock.n) if clock.n else None
         draft = BatchDraft(clock.n + 1, birth, previous, (), Plan(), {})
-        prepared, erasing, is_last = _prepared(table, suppression, draft)
+        prepared, erasing, is_last = _prepare_erasure(table, suppression, draft)
         seam("forget-prepare")
         batch = decide(table, draft, prepared, run_id)
         seam("forget-decide")
@@ -160,10 +165,10 @@ def _end(table: Table, birth: Birth, log: Callable[[str], None]) -> None:
             set_properties(session, location, record)
         command(session, f"REORG TABLE {delta_table(location)} APPLY (PURGE)")
 
-    repeated(end, lambda _: log("another commit came first, trying again"))
+    repeat_call(end, lambda _: log("another commit came first, trying again"))
 
 
-def _prepared(table: Table, suppression: Suppression, draft: BatchDraft) -> tuple[PreparedBatch, Erased, bool]:
+def _prepare_erasure(table: Table, suppression: Suppression, draft: BatchDraft) -> tuple[PreparedBatch, Erased, bool]:
     """Returns a batch, what it takes out of the table, and whether nothing is left after it."""
     prepared = PreparedBatch(draft.plan)
     base = present_schema(table, draft)
@@ -173,16 +178,20 @@ def _prepared(table: Table, suppression: Suppression, draft: BatchDraft) -> tupl
     delta, location = table.delta, draft.birth.location
     held: list[HeldFile] = []
 
-    def first() -> list[HeldFile]:
+    def first_batch() -> list[HeldFile]:
         held[:] = held_files(table, suppression)
-        return _first(held)
+        return _first_batch(held)
 
     name = f"bronze.{draft.birth.name}"
-    files, entries = found_with_entries(delta, location, name, first, lambda file: file.path)
+    files, entries = found_with_entries(delta, location, name, first_batch, lambda file: file.path)
     if not files:
         return prepared, Erased(), True
     adds = stage_rest(
-        delta, location, [file.path for file in files], lambda rows: suppression.without(rows, base.fields), base
+        delta,
+        location,
+        [file.path for file in files],
+        lambda rows: suppression.exclude_suppressed(rows, base.fields),
+        base,
     )
     prepared.adds = [add for add in adds if add.records]
     prepared.removes = [entries[file.path] for file in files]
@@ -195,7 +204,7 @@ def _prepared(table: Table, suppression: Suppression, draft: BatchDraft) -> tupl
     return prepared, erased, len(files) == len(held)
 
 
-def _first(files: Sequence[HeldFile]) -> list[HeldFile]:
+def _first_batch(files: Sequence[HeldFile]) -> list[HeldFile]:
     """Return the files of one batch: those that fit into its bytes, and at least one."""
     taken: list[HeldFile] = []
     size = 0

@@ -70,8 +70,8 @@ def find(lake: Lake, kind: str, suppression_of: Callable[[TableSpec], Suppressio
 def _find_in_table(lake: Lake, table: Table, suppression: Suppression) -> Found:
     files = held_files(table, suppression)
     kept: Counter[str] = Counter()
-    for one in kept_objects(lake, table, suppression):
-        kept[one.place] += one.found
+    for kept_object in kept_objects(lake, table, suppression):
+        kept[kept_object.place] += kept_object.found
     return Found(
         table.spec.name,
         sum(file.rows for file in files),
@@ -89,7 +89,7 @@ def _sources(table: Table, suppression: Suppression) -> int:
         return 0
     rows = table.delta.session.read.format("delta").load(birth.location)
     fields = table.delta.table_state(birth.location).schema.fields
-    (row,) = suppression.only(rows, fields).agg(F.count_distinct("_source_path", "_source_etag")).collect()
+    (row,) = suppression.select_suppressed(rows, fields).agg(F.count_distinct("_source_path", "_source_etag")).collect()
     return int(row[0])
 
 
@@ -126,6 +126,6 @@ def _shows(lake: Lake, spec: TableSpec) -> bool:
     return table.birth is not None or can_search(lake, table, spec.personal.subject)
 
 
-def total(found: Sequence[Found]) -> int:
+def count_total(found: Sequence[Found]) -> int:
     """Return the number of rows, lines and messages of all tables."""
-    return sum(one.total for one in found)
+    return sum(rows.total for rows in found)

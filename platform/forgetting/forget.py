@@ -26,9 +26,9 @@ from ulid import ULID
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.forgetting.request import ForgetRequest, GoneRows, SubjectKey, gone
+from tidegate.platform.core.forgetting.request import ForgetRequest, GoneRows, SubjectKey, gone_rows
 from tidegate.platform.forgetting.bronze_rows import erase_from_bronze
-from tidegate.platform.forgetting.find import Found, find, tables_of, total, unsearched_folders
+from tidegate.platform.forgetting.find import Found, count_total, find, tables_of, unsearched_folders
 from tidegate.platform.forgetting.kept_objects import erase_kept_objects
 from tidegate.platform.forgetting.remains import (
     end_old_versions,
@@ -81,7 +81,7 @@ class Progress:
     due: datetime | None = None
     done: datetime | None = None
 
-    def late(self, now: datetime) -> bool:
+    def is_late(self, now: datetime) -> bool:
         """Return whether the request should be done by now, and is not."""
         return self.done is None and now > self.request.until
 
@@ -106,7 +106,7 @@ def search_subjects(lake: Lake, kind: str, subjects: Sequence[str]) -> list[Foun
     key = _key(lake, kind)
     refuse_personal_keys(lake, tables_of(lake, kind))
     digests = frozenset(map(key.digest, subjects))
-    return find(lake, kind, lambda spec: Suppression.of(spec, key, digests))
+    return find(lake, kind, lambda spec: Suppression.from_digests(spec, key, digests))
 
 
 def ask(lake: Lake, kind: str, subjects: Sequence[str], by: str) -> ForgetRequest:
@@ -165,24 +165,24 @@ def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: Non
         SecretProblem: the secret is missing, or is another than that of the requests.
         StoreError: S3 did not answer.
     """
-    for kind in sorted({one.request.kind for one in progress(lake) if not one.done}):
-        waiting = [one for one in progress(lake) if one.request.kind == kind and not one.done]
-        for one in waiting:
-            _require_tables(lake, one.request)
+    for kind in sorted({table.request.kind for table in progress(lake) if not table.done}):
+        waiting = [table for table in progress(lake) if table.request.kind == kind and not table.done]
+        for table in waiting:
+            _require_tables(lake, table.request)
         now = datetime.now(UTC)
-        if all(one.due and one.due > now for one in waiting):
-            for one in waiting:
-                log(f"request {one.request.id} waits for VACUUM until {one.due:%Y-%m-%d %H:%M} UTC")
+        if all(table.due and table.due > now for table in waiting):
+            for table in waiting:
+                log(f"request {table.request.id} waits for VACUUM until {table.due:%Y-%m-%d %H:%M} UTC")
             continue
-        for one in waiting:
-            _note_found(lake, one.request, log)
+        for table in waiting:
+            _note_found(lake, table.request, log)
         taken = _erase(lake, kind, run_id, log)
-        for one in waiting:
-            _note_erased(lake, one.request, taken, run_id, is_alone=len(waiting) == 1)
+        for table in waiting:
+            _note_erased(lake, table.request, taken, run_id, is_alone=len(waiting) == 1)
         seam("forget-erased")
-        _finish(lake, kind, [one.request for one in waiting], run_id, log)
+        _finish(lake, kind, [table.request for table in waiting], run_id, log)
     states = progress(lake)
-    for kind in sorted({one.request.kind for one in states}):
+    for kind in sorted({state.request.kind for state in states}):
         erase_late_messages(lake, kind, log)
         erase_late_copies(lake, tables_of(lake, kind), log)
     return states
@@ -191,8 +191,8 @@ def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: Non
 def _require_tables(lake: Lake, request: ForgetRequest) -> None:
     """Check that every table that had something of a request's subjects can be searched, and its files deleted."""
     notes = (lake.store.forgotten.note(request.id, step) for step in (FOUND, ERASED))
-    tables = [one for note in notes if note for one in note["tables"]]
-    had = {one["table"] for one in tables if one["bronze"] or one["silver"] or one["kept"]}
+    tables = [table for note in notes if note for table in note["tables"]]
+    had = {table["table"] for table in tables if table["bronze"] or table["silver"] or table["kept"]}
     if missing := sorted(had - {spec.name for spec in tables_of(lake, request.kind)}):
         raise ForgetRefused(
             f"request {request.id} found rows of its persons in {', '.join(missing)}, and lake.yaml no longer has it "
@@ -205,7 +205,7 @@ def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> li
     taken: list[GoneRows] = []
     for spec in tables_of(lake, kind):
         table = lake.table(spec.table_key.encode())
-        suppression = _required(lake, spec)
+        suppression = _require_suppression(lake, spec)
         silver, emptied = _erase_from_silver(lake, table, suppression, run_id, log)
         bronze = erase_from_bronze(table, suppression, run_id, log).rows
         seam("forget-bronze")
@@ -216,9 +216,9 @@ def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> li
             log(f"{copies} copies of whole objects of {spec.name} left staging/")
         taken.append(GoneRows(spec.name, bronze, silver, lines, emptied))
         seam("forget-objects")
-    left = find(lake, kind, partial(_required, lake))
-    if total(left):
-        places = ", ".join(f"{one.table}: {one.total}" for one in left if one.total)
+    left = find(lake, kind, partial(_require_suppression, lake))
+    if count_total(left):
+        places = ", ".join(f"{found.table}: {found.total}" for found in left if found.total)
         raise ForgetRefused(f"after everything was deleted, a search still finds {places}. Run it again")
     return taken
 
@@ -244,15 +244,15 @@ def _erase_from_silver(
 
 def _finish(lake: Lake, kind: str, requests: Sequence[ForgetRequest], run_id: str, log: Callable[[str], None]) -> None:
     """Delete the files of what was erased long enough ago."""
-    due = [one for one in map(partial(_progress, lake), requests) if one.due and one.due <= datetime.now(UTC)]
+    due = [table for table in map(partial(_progress, lake), requests) if table.due and table.due <= datetime.now(UTC)]
     if not due:
         return
     for spec in tables_of(lake, kind):
         end_old_versions(lake, spec)
     seam("forget-vacuum")
-    for one in due:
-        _note(lake, one.request.id, DONE, {"run": run_id})
-        log(f"request {one.request.id} is done")
+    for table in due:
+        _note(lake, table.request.id, DONE, {"run": run_id})
+        log(f"request {table.request.id} is done")
     seam("forget-done")
 
 
@@ -272,15 +272,15 @@ def _note_found(lake: Lake, request: ForgetRequest, log: Callable[[str], None]) 
     if lake.store.forgotten.note(request.id, FOUND) is not None:
         return
     key = _key(lake, request.kind)
-    found = find(lake, request.kind, lambda spec: Suppression.of(spec, key, frozenset(request.digests)))
+    found = find(lake, request.kind, lambda spec: Suppression.from_digests(spec, key, frozenset(request.digests)))
     others = unsearched_folders(lake)
     subjects = {spec.name: spec.personal.subject for spec in tables_of(lake, request.kind) if spec.personal}
-    tables = [asdict(one) for one in found]
+    tables = [asdict(table) for table in found]
     facts = {"by": request.by, "tables": tables, "not_searched": others, "subjects": subjects}
     _note(lake, request.id, FOUND, facts)
     for folder in others:
         log(f"{folder} is not searched: lake.yaml has no such table, or its bronze table has no batch yet")
-    log(f"request {request.id} of {request.by}: {total(found)} rows, lines and messages found")
+    log(f"request {request.id} of {request.by}: {count_total(found)} rows, lines and messages found")
     seam("forget-found")
 
 
@@ -289,12 +289,12 @@ def _note_erased(lake: Lake, request: ForgetRequest, taken: Sequence[GoneRows], 
     found, earlier = (lake.store.forgotten.note(request.id, step) for step in (FOUND, ERASED))
     # What was taken out for several requests at once is of no one of them: each has what was found for it. Each has the
     # number of the rows of others that lost a value.
-    now = taken if is_alone else [GoneRows(one.table, 0, 0, 0, one.emptied) for one in taken]
+    now = taken if is_alone else [GoneRows(rows.table, 0, 0, 0, rows.emptied) for rows in taken]
     before = earlier["tables"] if earlier else None
-    left = gone(found["tables"] if found else (), before, now)
+    left = gone_rows(found["tables"] if found else (), before, now)
     # Rows that were found later were in files that VACUUM does not delete before their own retention.
-    again = sum(one.bronze + one.silver + one.emptied for one in taken) > 0
-    _note(lake, request.id, ERASED, {"run": run_id, "tables": [asdict(one) for one in left]}, again=again)
+    again = sum(rows.bronze + rows.silver + rows.emptied for rows in taken) > 0
+    _note(lake, request.id, ERASED, {"run": run_id, "tables": [asdict(rows) for rows in left]}, again=again)
 
 
 def _note(lake: Lake, request: str, step: str, facts: dict[str, Any], *, again: bool = False) -> None:
@@ -316,7 +316,7 @@ def _key(lake: Lake, kind: str) -> SubjectKey:
     return subject_key(lake.config, lake.environ, kind, earlier)
 
 
-def _required(lake: Lake, spec: TableSpec) -> Suppression:
+def _require_suppression(lake: Lake, spec: TableSpec) -> Suppression:
     suppression = lake.suppression(spec)
     if suppression is None:
         raise AssertionError(f"a request exists, so {spec.name} has a suppression list")

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tidegate.platform.core.events.envelopes import MAX_TOPICS, published
+from tidegate.platform.core.events.envelopes import MAX_TOPICS, unwrap_publication
 from tidegate.platform.core.forgetting.mentions import mentions
 from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.core.schema.column_types import Field
@@ -62,7 +62,7 @@ class KeptLines:
                 stays = stays or bool(rest)
             return found, stays
 
-        return run_bounded(count, sys.maxsize, small=SMALL)
+        return run_bounded(count, sys.maxsize, shared_max_bytes=SMALL)
 
     def keep_rest(self) -> None:
         """Replace the object by what stays of its lines. The object is complete at all times, and so is a repetition.
@@ -175,16 +175,16 @@ def _with_lines(
 ) -> Iterator[KeptObject]:
     objects, bucket = lake.store.objects, lake.store.bucket
 
-    def searched(item: Listed) -> KeptObject | None:
+    def search_object(item: Listed) -> KeptObject | None:
         version = S3Object(S3Address(bucket, item.key), item.etag)
-        lines = KeptLines(objects, version, item.size, partial(_rest, rest_of=rest_of))
+        lines = KeptLines(objects, version, item.size, partial(_rest_of_line, rest_of=rest_of))
         try:
             found, stays = lines.count()
         except ObjectGone:
             return None
         return KeptObject(item.key, place, found, lines if stays else None) if found else None
 
-    yield from filter(None, parallel(searched, _changed(lake, folder, since)))
+    yield from filter(None, parallel(search_object, _changed_objects(lake, folder, since)))
 
 
 def _queues_of_others(lake: Lake, table: Table) -> set[str]:
@@ -196,7 +196,7 @@ def _queues_of_others(lake: Lake, table: Table) -> set[str]:
 def _messages(lake: Lake, folder: str, others: Collection[str], judge: KeptRow, since: float) -> Iterator[KeptObject]:
     objects, bucket, root = lake.store.objects, lake.store.bucket, lake.store.key("quarantine", folder, "")
 
-    def found(item: Listed) -> KeptObject | None:
+    def find_mentions(item: Listed) -> KeptObject | None:
         content = parsed_object((objects.get(bucket, item.key) or b"").decode("utf-8", "replace"))
         queue = (content.get("row") or {}).get("queue") if content else None
         if content is None or queue is None or queue in others:
@@ -204,7 +204,7 @@ def _messages(lake: Lake, folder: str, others: Collection[str], judge: KeptRow, 
         mentioned = any(judge.rest(text) != text for text in _unwrap_messages(str(content.get("body", ""))))
         return KeptObject(item.key, f"quarantine/{folder}", 1, None) if mentioned else None
 
-    yield from filter(None, parallel(found, _changed(lake, root, since)))
+    yield from filter(None, parallel(find_mentions, _changed_objects(lake, root, since)))
 
 
 def _unwrap_messages(body: str) -> Iterator[str]:
@@ -212,19 +212,19 @@ def _unwrap_messages(body: str) -> Iterator[str]:
     for _ in range(MAX_TOPICS + 1):
         yield body
         try:
-            body, publication = published(body)
+            body, publication = unwrap_publication(body)
         except ValueError:
             return
         if publication is None:
             return
 
 
-def _changed(lake: Lake, folder: str, since: float) -> list[Listed]:
+def _changed_objects(lake: Lake, folder: str, since: float) -> list[Listed]:
     """Returns the objects of a folder that changed at a time or later."""
-    return [item for item in lake.store.objects.under(lake.store.bucket, folder) if item.modified >= since]
+    return [item for item in lake.store.objects.list_under(lake.store.bucket, folder) if item.modified >= since]
 
 
-def _rest(line: bytes, rest_of: Callable[[str], str | None]) -> bytes | None:
+def _rest_of_line(line: bytes, rest_of: Callable[[str], str | None]) -> bytes | None:
     """Returns the line itself if nothing leaves it, also if it is no UTF-8."""
     text = line.decode("utf-8", "replace")
     rest = rest_of(text) if line else text

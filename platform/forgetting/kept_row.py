@@ -9,7 +9,7 @@ from typing import Any
 from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.forgetting.member_readings import Reading, member_readings
 from tidegate.platform.core.forgetting.mentions import blanked_members, mentions, plain_number
-from tidegate.platform.core.schema.column_reference import spelled, type_at
+from tidegate.platform.core.schema.column_reference import spell_path, type_at
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type
 from tidegate.platform.lake.suppression import Suppression
 
@@ -62,8 +62,8 @@ class KeptRow:
             for side in self._sides
         }
         everywhere = [*chain.from_iterable(places.values())]
-        lost = [own for own in places.values() if any(_within(known, own)) or not any(_within(found, own))]
-        if not all(_within(known, everywhere)) or len(lost) == len(places):
+        lost = [own for own in places.values() if any(_are_within(known, own)) or not any(_are_within(found, own))]
+        if not all(_are_within(known, everywhere)) or len(lost) == len(places):
             return None
         return blanked_members(text, [*chain.from_iterable(lost)])
 
@@ -88,7 +88,7 @@ class KeptRow:
         return any(each is not None and self._suppression.holds(each) for each in (text, *others))
 
     def _kind(self, reading: Reading) -> Type | None:
-        path = spelled(reading.path, self._fields)
+        path = spell_path(reading.path, self._fields)
         return type_at(path, self._fields) if path else None
 
 
@@ -101,5 +101,8 @@ def parsed_object(text: str) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def _within(readings: Iterable[Reading], sides: Sequence[tuple[str, ...]]) -> list[bool]:
-    return [any(len(one.path) > len(side) and one.path[: len(side)] == side for side in sides) for one in readings]
+def _are_within(readings: Iterable[Reading], sides: Sequence[tuple[str, ...]]) -> list[bool]:
+    return [
+        any(len(reading.path) > len(side) and reading.path[: len(side)] == side for side in sides)
+        for reading in readings
+    ]

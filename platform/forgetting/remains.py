@@ -75,7 +75,7 @@ def erase_staged_copies(lake: Lake, table_key: str, before: float | None = None)
         StoreError: S3 did not answer.
     """
     objects, bucket = lake.store.objects, lake.store.bucket
-    found = objects.under(bucket, lake.store.key("staging", table_key, ""))
+    found = objects.list_under(bucket, lake.store.key("staging", table_key, ""))
     keys = [item.key for item in found if before is None or item.modified < before]
     if keys:
         objects.delete(bucket, keys)

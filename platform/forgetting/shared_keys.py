@@ -66,7 +66,7 @@ def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | No
     work = merge_state(lake, table.spec)
     if work is None or not work.silver.exists:
         return None
-    rows, session, fields = KeyRows.of(lake, work), lake.delta.session, work.bronze.schema.fields
+    rows, session, fields = KeyRows.from_lake(lake, work), lake.delta.session, work.bronze.schema.fields
     if not work.mark:
         if rows.rules.history is not None and _is_stored(lake, table, rows, suppression):
             raise ValueError("they are from before a reset: materialize silver first")
@@ -74,8 +74,8 @@ def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | No
     bronze = session.sql(rows.view(delta_table(rows.work.bronze_location)))
     key = f"SELECT {rows.key} AS key, {N} AS n FROM"
     with (
-        temporary_view(session, "theirs", suppression.only(bronze, fields)) as theirs,
-        temporary_view(session, "others", suppression.without(bronze, fields)) as others,
+        temporary_view(session, "theirs", suppression.select_suppressed(bronze, fields)) as theirs,
+        temporary_view(session, "others", suppression.exclude_suppressed(bronze, fields)) as others,
     ):
         shared = "" if rows.rules.are_dumps else f"LEFT SEMI JOIN ({key} ({rows.bronze(others)})) b ON a.key = b.key"
         (found,) = session.sql(f"SELECT min(n) AS first FROM ({key} ({rows.bronze(theirs)})) a {shared}").collect()

@@ -18,7 +18,7 @@ from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import silver_source_columns
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
-from tidegate.platform.core.silver.subject_paths import Unattributable, personal_key, unattributable
+from tidegate.platform.core.silver.subject_paths import Unattributable, personal_key, unattributable_rows
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.silver_suppression import (
     FORGOTTEN,
@@ -27,10 +27,10 @@ from tidegate.platform.lake.silver_suppression import (
     silver_subject,
     silver_suppression,
 )
-from tidegate.platform.lake.spark.attempts import repeated
+from tidegate.platform.lake.spark.attempts import repeat_call
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.results import TableState
-from tidegate.platform.lake.spark.session import command, configured
+from tidegate.platform.lake.spark.session import command, override_settings
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.suppression import SubjectProblem, Suppression
 from tidegate.platform.silver.others_values import empty_others_values, records_givers, rows_with_others_values
@@ -54,10 +54,10 @@ def rows_in_silver(lake: Lake, table: Table, suppression: Suppression) -> int:
     if subjects is None:
         return 0
     session, location, fields = lake.delta.session, _location(lake, table), state.schema.fields
-    found = subjects.only(session.read.format("delta").load(location), fields).count()
+    found = subjects.select_suppressed(session.read.format("delta").load(location), fields).count()
     if records_givers(state):
         rows = rows_with_others_values(session, location, state, subjects, unknown=False)
-        found += subjects.without(rows, fields).count()
+        found += subjects.exclude_suppressed(rows, fields).count()
     return found
 
 
@@ -123,12 +123,12 @@ def erase_from_silver(
         nonlocal deleted, emptied
         end_merges(lake, table, run_id)
         seam("forget-barrier")
-        deleted += _deleted(lake, location, subjects)
+        deleted += _delete_rows(lake, location, subjects)
         emptied += _empty_suppressed_values(lake, location, subjects)
         seam("forget-silver")
 
     # The text of an error may have identities.
-    repeated(erase, lambda _: log("another commit came first, trying again"))
+    repeat_call(erase, lambda _: log("another commit came first, trying again"))
     log(f"{deleted} rows left silver.{table.spec.name}")
     if emptied:
         log(
@@ -147,7 +147,9 @@ def purge_silver(lake: Lake, table: Table, log: Callable[[str], None] = lambda _
     location = _location(lake, table)
     if lake.delta.table_state(location).exists:
         purge = f"REORG TABLE {delta_table(location)} APPLY (PURGE)"
-        repeated(lambda: command(lake.delta.session, purge), lambda _: log("another commit came first, trying again"))
+        repeat_call(
+            lambda: command(lake.delta.session, purge), lambda _: log("another commit came first, trying again")
+        )
 
 
 def end_merges(lake: Lake, table: Table, text: str) -> None:
@@ -162,12 +164,12 @@ def end_merges(lake: Lake, table: Table, text: str) -> None:
     set_properties(lake.delta.session, _location(lake, table), {FORGOTTEN: f"{text} ({ULID()})"})
 
 
-def _deleted(lake: Lake, location: str, suppression: Suppression) -> int:
+def _delete_rows(lake: Lake, location: str, suppression: Suppression) -> int:
     session = lake.delta.session
     fields = lake.delta.table_state(location).schema.fields
-    known = suppression.only(session.read.format("delta").load(location), fields)
+    known = suppression.select_suppressed(session.read.format("delta").load(location), fields)
     deleted = 0
-    with configured(session, {_WITHOUT_VECTORS: "false"}):
+    with override_settings(session, {_WITHOUT_VECTORS: "false"}):
         for text in suppression.texts(fields):
             found = known.selectExpr(f"{text} AS {_SUBJECT}").where(f"{_SUBJECT} IS NOT NULL").distinct().toArrow()
             held = [value for value in found.column(0).to_pylist() if suppression.holds(str(value))]
@@ -187,7 +189,7 @@ def _empty_suppressed_values(lake: Lake, location: str, suppression: Suppression
     session, state = lake.delta.session, lake.delta.table_state(location)
     if not records_givers(state):
         return 0
-    with configured(session, {_WITHOUT_VECTORS: "false"}):
+    with override_settings(session, {_WITHOUT_VECTORS: "false"}):
         return empty_others_values(session, location, state, suppression)
 
 
@@ -232,7 +234,7 @@ def refuse_hidden_subjects(lake: Lake, table: Table, silver: TableState, columns
     if spec.silver is None or spec.personal is None or table.birth is None:
         return
     fields = silver.schema.fields
-    hidden = unattributable(spec.silver, spec.personal.subject, columns, silver.properties, fields)
+    hidden = unattributable_rows(spec.silver, spec.personal.subject, columns, silver.properties, fields)
     rows = lake.delta.session.read.format("delta").load(lake.store.uri("silver", spec.name)) if hidden else None
     for each in hidden:
         if rows is not None and rows.where(_condition(each)).limit(1).count():

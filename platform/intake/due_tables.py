@@ -67,7 +67,7 @@ def find_due_tables(
     max_runs: int,
     after: str,
     alone: Collection[str] = (),
-    goes_on: Callable[[], bool] = lambda: True,
+    has_time: Callable[[], bool] = lambda: True,
 ) -> DueTables:
     """Tour the inbox until the due tables need as many runs as may be requested, or time is up. Pure.
 
@@ -82,7 +82,7 @@ def find_due_tables(
         max_runs: how many runs the due tables may need.
         after: the folder after which the tour begins.
         alone: tables that failed recently, each of which gets a run of its own.
-        goes_on: called after each table. Returns whether there is time for another.
+        has_time: called after each table. Returns whether there is time for another.
     """
     due_tables = DueTables(last=after)
     runs = RunCount(alone)
@@ -98,7 +98,7 @@ def find_due_tables(
             due_tables.hints += backlog.hints
         if due:
             due_tables.due.append(backlog)
-        if not goes_on():
+        if not has_time():
             return due_tables
     due_tables.whole = True
     return due_tables

@@ -72,14 +72,14 @@ class EventTyping:
         """The names of the message attributes that rules read."""
         return self._rules.attributes
 
-    def opened(self, parsed: Sequence[ParsedMessage]) -> list[OpenedMessage]:
+    def open_messages(self, parsed: Sequence[ParsedMessage]) -> list[OpenedMessage]:
         """Return the messages with events that may have a type or be forwarded: none if the lake has neither."""
         config = self._lake.config
         if not config.event_types and not config.routes:
             return []
         return opened_messages(parsed, config, with_envelopes=bool(config.routes or self.attributes))
 
-    def of(self, messages: Sequence[OpenedMessage]) -> Types:
+    def find_types(self, messages: Sequence[OpenedMessage]) -> Types:
         """Return the types of the events of messages.
 
         An object whose tags S3 does not give keeps its own messages only in their queue.
@@ -157,15 +157,15 @@ def types_of(messages: Sequence[OpenedMessage], rules: EventTypes, tags: Tags) -
     for message in messages:
         attributes = text_attributes(message.body.attributes, rules.attributes)
         for event in message.events.values():
-            found = rules.of(event.key, attributes)
+            found = rules.find_type(event.key, attributes)
             if isinstance(found, TagsNeeded) and event.event_name.startswith(REMOVALS):
                 # S3 has tags of the object that has the key now, if there is one.
-                found = rules.of(event.key, attributes, "the object was removed")
+                found = rules.find_type(event.key, attributes, "the object was removed")
             if isinstance(found, TagsNeeded):
                 asked.append((event, attributes))
             else:
                 types[event.event_id] = found.name if isinstance(found, Typed) else None
     for (event, attributes), answer in zip(asked, parallel(tags, [event for event, _ in asked]), strict=True):
-        found = rules.of(event.key, attributes, answer)
+        found = rules.find_type(event.key, attributes, answer)
         types[event.event_id] = found.name if isinstance(found, Typed) else None
     return types

@@ -16,7 +16,7 @@ from tidegate.platform.intake.event_typing import EventTyping
 from tidegate.platform.intake.forwards import Forwards
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.intake.known_tables import KnownTables
-from tidegate.platform.intake.message_routing import parse_messages, unreadable
+from tidegate.platform.intake.message_routing import parse_messages, reject_message
 from tidegate.platform.intake.row_objects import write_row_objects
 from tidegate.platform.intake.store_and_delete import store_and_delete
 from tidegate.platform.lake.aws.drain import DrainLimits
@@ -58,7 +58,7 @@ class FairDrain:
         """Seconds since the tick began."""
         return time.monotonic() - self._began
 
-    def answered(self) -> set[str]:
+    def queues_with_messages(self) -> set[str]:
         """Return the names of the queues that had a message."""
         with self._lock:
             return set(self._answered)
@@ -88,7 +88,7 @@ class FairDrain:
         except TickOver:
             return False
         finally:
-            self._budget.ended(received)
+            self._budget.record_end(received)
         return polls > 0
 
     def end(self) -> IntakeResult:
@@ -121,34 +121,36 @@ class FairDrain:
         )
         with closing(chunks):
             for messages in chunks:
-                taken, intake = self._routed(queue, messages)
+                taken, intake = self._route_messages(queue, messages)
                 store_and_delete(self._lake, queue, taken, intake)
                 received += len(messages)
                 self._count(intake)
         return received
 
-    def _routed(self, queue: Queue, messages: Sequence[Message]) -> tuple[Sequence[Message], IntakeResult]:
+    def _route_messages(self, queue: Queue, messages: Sequence[Message]) -> tuple[Sequence[Message], IntakeResult]:
         """Return the messages that can be taken, and what they brought."""
         if table := self._lake.config.table_of_rows(queue.name):
             return messages, write_row_objects(messages, table, self._lake.store.objects)
         parsed = parse_messages(messages)
-        opened = self._typing.opened(parsed)
-        types = self._typing.of(opened)
+        opened = self._typing.open_messages(parsed)
+        types = self._typing.find_types(opened)
         if types.refused:
-            parsed = [one for one in parsed if one.message.id not in types.refused]
-            opened = [one for one in opened if one.id not in types.refused]
-        made = self._forwards.of(opened, types.by_event)
+            parsed = [parsed_message for parsed_message in parsed if parsed_message.message.id not in types.refused]
+            opened = [message for message in opened if message.id not in types.refused]
+        made = self._forwards.build_messages(opened, types.by_event)
         if made.stumbled:
             parsed = [
-                unreadable(one.message, made.stumbled[one.message.id]) if one.message.id in made.stumbled else one
-                for one in parsed
+                reject_message(parsed_message.message, made.stumbled[parsed_message.message.id])
+                if parsed_message.message.id in made.stumbled
+                else parsed_message
+                for parsed_message in parsed
             ]
-        intake = self._known.routed(parsed)
+        intake = self._known.route_messages(parsed)
         intake.add_types(types.by_event)
         intake.outgoing = made.outgoing
         if types.refused:
-            intake.left = [_left(queue.name, list(types.refused.values()))]
-        return [one.message for one in parsed], intake
+            intake.left = [_describe_left_messages(queue.name, list(types.refused.values()))]
+        return [parsed_message.message for parsed_message in parsed], intake
 
     def _count(self, intake: IntakeResult) -> None:
         # They are stored by now. A body has up to a megabyte, and a tick up to twenty thousand of them.
@@ -160,7 +162,7 @@ class FairDrain:
                 self._total.add(intake)
 
 
-def _left(queue: str, reasons: Sequence[str]) -> str:
+def _describe_left_messages(queue: str, reasons: Sequence[str]) -> str:
     many = f"{len(reasons)} messages stay" if len(reasons) > 1 else "a message stays"
     return f"{many} in the queue {queue}: {tags_refused(reasons[0])}"
 
@@ -175,12 +177,12 @@ class QueueOrder:
         self._first = ""
         self._troubled: list[str] = []
 
-    def healthy(self, names: Sequence[str]) -> list[str]:
+    def healthy_queues(self, names: Sequence[str]) -> list[str]:
         """Return the queues without a failure, beginning with those that the last tick did not reach."""
         start = names.index(self._first) if self._first in names else 0
         return [name for name in (*names[start:], *names[:start]) if name not in self._troubled]
 
-    def troubled(self, names: Sequence[str]) -> list[str]:
+    def failing_queues(self, names: Sequence[str]) -> list[str]:
         """Return the queues that failed at their last receive, least recently tried first."""
         return [name for name in self._troubled if name in names]
 
@@ -274,7 +276,7 @@ class DrainBudget:
         with self._lock:
             return max(1, self._messages // max(1, self._queues))
 
-    def ended(self, received: int) -> None:
+    def record_end(self, received: int) -> None:
         """Record that a queue has ended, and how many messages it received."""
         with self._lock:
             self._queues -= 1

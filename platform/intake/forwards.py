@@ -50,7 +50,7 @@ class Forwards:
         """The names of the message attributes that the routes need."""
         return (LAKE_ATTRIBUTE,) if self._lake.config.routes else ()
 
-    def of(self, messages: Sequence[OpenedMessage], types: Mapping[str, str | None]) -> Made:
+    def build_messages(self, messages: Sequence[OpenedMessage], types: Mapping[str, str | None]) -> Made:
         """Return the messages of each route, made of messages of an event queue.
 
         A message that this lake forwarded, and that came back, is not forwarded again.
@@ -83,7 +83,7 @@ def outgoing_messages(
     made = Made()
     for message in messages:
         try:
-            own = dict(_by_route(message, types, config, message.sent_at or now))
+            own = dict(_group_by_route(message, types, config, message.sent_at or now))
         except Exception as error:
             made.stumbled[message.id] = error
             continue
@@ -92,7 +92,7 @@ def outgoing_messages(
     return made
 
 
-def _by_route(
+def _group_by_route(
     message: OpenedMessage, types: Mapping[str, str | None], config: LakeConfig, sent_at: int
 ) -> Iterator[tuple[str, list[Outgoing]]]:
     for route in config.routes:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Literal
 
 from tidegate.platform.core.bronze.hint import Hint
-from tidegate.platform.core.bronze.manifest import chunked
+from tidegate.platform.core.bronze.manifest import split_into_manifests
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import Routed, route, table_holding
 from tidegate.platform.intake.known_tables import tables_now
@@ -70,7 +70,7 @@ class HeldEvents:
         if self._left:
             release = _Release(lake, now)
             while self._left:
-                table_key = min(self._left, key=lambda one: self._left[one])
+                table_key = min(self._left, key=lambda text: self._left[text])
                 try:
                     left = release.next_step(table_key)
                 except ValueError as error:
@@ -111,7 +111,7 @@ class _Release:
         `lake.yaml` may have changed: each event goes to the table that its key has now. Without one, it was counted
         before.
         """
-        config, held = self._lake.config, self._held.of(table_key)
+        config, held = self._lake.config, self._held.table_inbox(table_key)
         bucket, ids = TableKey.decode(table_key).bucket, [manifest.id for manifest in waiting]
         hints: dict[TableKey, list[Hint]] = {}
         for manifest in held.read(ids):
@@ -122,9 +122,12 @@ class _Release:
         fresh = {table: hints[table] for table in hints if self._is_new(table)}
         gone = gone_folders(self._lake.store.objects, fresh)
         # S3 may have objects for which it was not asked.
-        unsure = any(len(probed_keys(fresh[one], len(fresh))) < len({hint.key for hint in fresh[one]}) for one in gone)
-        for one in gone:
-            del hints[one]
+        unsure = any(
+            len(probed_keys(fresh[table_key], len(fresh))) < len({hint.key for hint in fresh[table_key]})
+            for table_key in gone
+        )
+        for key in gone:
+            del hints[key]
         if not all(map(self._may_be, hints)):
             return False
         self._take(hints)
@@ -141,14 +144,16 @@ class _Release:
         need another listing, the next look makes it.
         """
         lake, table = self._lake, TableKey.decode(table_key)
-        listed = lake.store.objects.under(table.bucket, table.prefix, self._held.last_listed(table_key))
+        listed = lake.store.objects.list_under(table.bucket, table.prefix, self._held.last_listed(table_key))
         some = list(islice(listed, _LISTED_AT_ONCE))
         hints = self._hints_of(table, some)
         self._take(hints)
         lake.store.inbox.put(
             manifest
             for owner, found in hints.items()
-            for manifest in chunked(owner.encode(), "listing", found, lake.config.settings(owner).max_files)
+            for manifest in split_into_manifests(
+                owner.encode(), "listing", found, lake.config.settings(owner).max_files
+            )
         )
         if len(some) == _LISTED_AT_ONCE:
             self._held.listed_up_to(table_key, some[-1].key)

@@ -27,14 +27,14 @@ class KnownTables:
         self._lock = threading.Lock()
         self._state: tuple[frozenset[TableKey], NewTables] | None = None
 
-    def routed(self, parsed: Sequence[ParsedMessage]) -> IntakeResult:
+    def route_messages(self, parsed: Sequence[ParsedMessage]) -> IntakeResult:
         """Route the messages of an event queue.
 
         No other queue waits while S3 is asked. If another queue discovered a table meanwhile, the messages are routed
         again: a day brings no more new tables than it may, however many queues have their events.
         """
         while True:
-            before = self._now()
+            before = self._read_tables()
             tables, new = set(before[0]), before[1].copy()
             intake = route_messages(parsed, self._lake.config, tables, self._lake.store.objects, new)
             if tables == before[0] and not intake.held:
@@ -44,7 +44,7 @@ class KnownTables:
                     self._state = frozenset(tables), new
                     return intake
 
-    def _now(self) -> tuple[frozenset[TableKey], NewTables]:
+    def _read_tables(self) -> tuple[frozenset[TableKey], NewTables]:
         with self._lock:
             if self._state is None:
                 self._state = tables_now(self._lake, time.time())
@@ -60,7 +60,7 @@ def tables_now(lake: Lake, now: float) -> tuple[frozenset[TableKey], NewTables]:
     """
     births = {TableKey.decode(table_key): born for table_key, born in lake.store.table_births().items()}
 
-    def waiting() -> list[TableKey]:
+    def waiting_tables() -> list[TableKey]:
         return [TableKey.decode(table_key) for table_key in lake.store.held.tables()]
 
-    return frozenset(births), NewTables(room_today(births, lake.config, now), waiting)
+    return frozenset(births), NewTables(room_today(births, lake.config, now), waiting_tables)

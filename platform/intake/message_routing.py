@@ -36,7 +36,7 @@ class ParsedMessage:
 def parse_messages(messages: Sequence[Message]) -> list[ParsedMessage]:
     """Parse the bodies of messages. Pure.
 
-    A body on which the parser fails, which none should, is one reject: it never keeps the others from their tables.
+    If parsing raises unexpectedly, the message is rejected. The other messages are not affected.
     """
     return [_parse(message) for message in messages]
 
@@ -45,10 +45,10 @@ def _parse(message: Message) -> ParsedMessage:
     try:
         return ParsedMessage(message, parse_body(message.body, message.id))
     except Exception as error:
-        return unreadable(message, error)
+        return reject_message(message, error)
 
 
-def unreadable(message: Message, error: Exception) -> ParsedMessage:
+def reject_message(message: Message, error: Exception) -> ParsedMessage:
     """Return what is parsed of a message on which the code stumbles: one reject."""
     return ParsedMessage(message, ParsedBody(rejects=[_malformed_reject(message, error)]))
 
@@ -105,7 +105,7 @@ def _route_all(
     new: NewTables | None,
 ) -> IntakeResult:
     intake = IntakeResult()
-    for message, body in ((one.message, one.body) for one in parsed):
+    for message, body in ((parsed_message.message, parsed_message.body) for parsed_message in parsed):
         intake.received += body.received
         if body.tests:
             intake.count("test", body.tests)

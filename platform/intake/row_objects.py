@@ -42,7 +42,7 @@ def write_row_objects(messages: Sequence[Message], table: TableSpec, objects: Ob
     for message in messages:
         found = message
         try:
-            found = message.identified(topic)
+            found = message.with_identity(topic)
             rows.append(row_of(found.body, found.origin))
         except ValueError as error:
             intake.count("malformed")

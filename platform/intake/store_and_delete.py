@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tidegate.platform.core.bronze.hint import Hint
-from tidegate.platform.core.bronze.manifest import Manifest, chunked
+from tidegate.platform.core.bronze.manifest import Manifest, split_into_manifests
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.s3_event import Reject
 from tidegate.platform.core.failpoints import seam
@@ -67,5 +67,5 @@ def manifests(config: LakeConfig, hints: Mapping[TableKey, list[Hint]]) -> list[
     return [
         manifest
         for table, found in hints.items()
-        for manifest in chunked(table.encode(), "intake", found, config.settings(table).max_files)
+        for manifest in split_into_manifests(table.encode(), "intake", found, config.settings(table).max_files)
     ]

@@ -53,7 +53,7 @@ def take_in(
     """
     by_name = {queue.name: queue for queue in (lake.queues if queues is None else queues)}
     order = order or QueueOrder()
-    healthy, troubled = order.healthy(list(by_name)), order.troubled(list(by_name))
+    healthy, troubled = order.healthy_queues(list(by_name)), order.failing_queues(list(by_name))
     tick = FairDrain(
         lake,
         len(by_name),
@@ -62,14 +62,16 @@ def take_in(
         listeners=_LISTENERS,
         hold=TICK_SECONDS,
     )
-    well = ConcurrentCalls(lambda name: tick.drain(by_name[name]), healthy, _LISTENERS)
-    ill = ConcurrentCalls(lambda name: tick.drain(by_name[name], probation=True), troubled, _TROUBLED_LISTENERS)
-    well.wait(DRAIN_SECONDS)
-    ill.wait(_TROUBLED_WAIT - tick.elapsed)
+    healthy_drains = ConcurrentCalls(lambda name: tick.drain(by_name[name]), healthy, _LISTENERS)
+    probation_drains = ConcurrentCalls(
+        lambda name: tick.drain(by_name[name], probation=True), troubled, _TROUBLED_LISTENERS
+    )
+    healthy_drains.wait(DRAIN_SECONDS)
+    probation_drains.wait(_TROUBLED_WAIT - tick.elapsed)
     # A queue that failed before gets the whole time only if it answers again.
-    ill.wait(DRAIN_SECONDS - tick.elapsed, only=tick.answered())
+    probation_drains.wait(DRAIN_SECONDS - tick.elapsed, only=tick.queues_with_messages())
     total = tick.end()
-    outcomes, on_probation = well.outcomes(), ill.outcomes()
+    outcomes, on_probation = healthy_drains.outcomes(), probation_drains.outcomes()
     for outcome in (*outcomes, *on_probation):
         if outcome.begun and outcome.value is None:
             why = f"it has not ended after {tick.elapsed:.0f} seconds; the tick continues without it"
@@ -102,11 +104,11 @@ def listen(
     while more.received and not (busy or total.hints or total.failures) and (left := int(until - time.monotonic())) > 0:
         more = take_in(lake, patience=left, order=order)
         total.add(more)
-    total.left += _released(lake, held) if held else []
+    total.left += _release_held(lake, held) if held else []
     return total
 
 
-def _released(lake: Lake, held: HeldEvents) -> list[str]:
+def _release_held(lake: Lake, held: HeldEvents) -> list[str]:
     """Release what waits. What goes wrong there takes nothing from the messages that were drained."""
     try:
         return held.release(lake, time.time())

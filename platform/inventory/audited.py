@@ -23,7 +23,7 @@ from tidegate.platform.core.storage.audits import (
     audit_queries,
     audits,
     orphans_query,
-    unlisted,
+    unlisted_fields,
 )
 from tidegate.platform.inventory.stored import with_inventories
 from tidegate.platform.lake.inventory.objects import counted_objects_condition, subjects_of
@@ -87,7 +87,7 @@ def _tables(lake: Lake, buckets: set[str]) -> Iterator[Table]:
     """Yield the tables of producers' files in some buckets. The rows of queues are below the lake root."""
     known = {*(spec.table_key.encode() for spec in lake.config.tables), *lake.store.births.tables()}
     root = lake.config.lake
-    for table in parallel(lake.table, sorted(one for one in known if TableKey.decode(one).bucket in buckets)):
+    for table in parallel(lake.table, sorted(key for key in known if TableKey.decode(key).bucket in buckets)):
         of_rows = table.key.bucket == root.bucket and table.key.prefix.startswith(root.prefix)
         if not table.spec.has_inventories and not of_rows:
             yield table
@@ -123,17 +123,17 @@ def audit_report(
 
     orphaned = [audit for audit in audits if audit.table]
     if orphaned:
-        known = _known(session, [audit.table.ledger for audit in orphaned if audit.table])
+        known = _known_keys(session, [audit.table.ledger for audit in orphaned if audit.table])
         with temporary_view(session, "known", known) as view:
             run(orphans_query(name, orphaned, view, counted))
     others = audit_queries(audits)
     for start in range(0, len(others), _A_QUERY):
         run("\n    UNION ALL ".join(others[start : start + _A_QUERY]))
-    found.sort(key=lambda one: (-one.objects, -one.bytes, one.audit.kind, one.audit.of))
+    found.sort(key=lambda finding: (-finding.objects, -finding.bytes, finding.audit.kind, finding.audit.of))
     return AuditReport(found, _parse_unlisted_fields(objects))
 
 
-def _known(session: SparkSession, ledgers: Iterable[str]) -> DataFrame:
+def _known_keys(session: SparkSession, ledgers: Iterable[str]) -> DataFrame:
     """Return the keys of the objects that ledgers know, with the folder of the ledger.
 
     The files are read without Delta's logs, which takes Spark a second for each of thousands of tables. The rows are
@@ -162,4 +162,4 @@ def _finding(audit: Audit, rows: Iterable[Row]) -> AuditFinding:
 def _parse_unlisted_fields(objects: DataFrame) -> list[Unlisted]:
     stored = objects.where(~F.coalesce("is_delete_marker", F.lit(False)))
     counted = stored.groupBy("bucket").agg(*(F.count(name).alias(name) for name in FIELDS))
-    return unlisted(row.asDict() for row in counted.collect())
+    return unlisted_fields(row.asDict() for row in counted.collect())

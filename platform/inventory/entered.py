@@ -79,8 +79,8 @@ def dropped_inventories(table: Table) -> set[tuple[Subject, date]]:
     if clock.version < 0:
         return set()
     rows = table.ledger.committed_rows(clock.version).where(F.col("key").contains(f"{DROPPED}/"))
-    found = (Delivery.of(row["key"], table.key.prefix) for row in rows.select("key").collect())
-    return {(one.subject, one.began_at.date()) for one in found if one and one.is_drop}
+    found = (Delivery.from_key(row["key"], table.key.prefix) for row in rows.select("key").collect())
+    return {(delivery.subject, delivery.began_at.date()) for delivery in found if delivery and delivery.is_drop}
 
 
 def entered_inventories(table: Table, clock: Clock, after: int) -> list[EnteredInventory]:
@@ -98,7 +98,7 @@ def entered_inventories(table: Table, clock: Clock, after: int) -> list[EnteredI
     return [
         EnteredInventory(found.subject, found.began_at.date(), n, version, from_micros(recorded), count or 0)
         for key, n, version, recorded, count, reason in rows.orderBy("n", "position").select(*columns).collect()
-        if has_entered(reason) and (found := Delivery.of(key, table.key.prefix))
+        if has_entered(reason) and (found := Delivery.from_key(key, table.key.prefix))
     ]
 
 
@@ -151,8 +151,11 @@ def rows_of_inventories(session: SparkSession, location: str, reads: Sequence[In
     """
     rows = [session.read.format("delta").load(location).limit(0)]  # the columns of today
     for read in reads:
-        batches = sorted({one.n for one in read.inventories})
-        names = [f"{one.subject.bucket}/{one.subject.configuration}/{one.n}" for one in read.inventories]
+        batches = sorted({inventory.n for inventory in read.inventories})
+        names = [
+            f"{inventory.subject.bucket}/{inventory.subject.configuration}/{inventory.n}"
+            for inventory in read.inventories
+        ]
         found = session.read.format("delta").option("versionAsOf", read.version).load(location)
         # Statistics leave out the files of other batches. A batch may have other inventories, too.
         is_asked = F.concat_ws("/", "bucket", "configuration", F.col("_batch").cast("string")).isin(names)

@@ -67,10 +67,10 @@ def _history(table: Table, *, keep: bool) -> StoredHistory:
     store = KeptHistory(table.lake.store, table.table_key, table.birth.generation)
     known = store.read()
     for part in _parts_after(table, table.birth, known.last):
-        found = part.stored(objects_and_bytes(table.delta.session, table.birth.location, part))
+        found = part.stored_history(objects_and_bytes(table.delta.session, table.birth.location, part))
         if keep and not store.keep(known.last, found):
-            return _history(table.reopened(), keep=keep)  # another run was faster
-        known = StoredHistory.joined([known, found])
+            return _history(table.reopen(), keep=keep)  # another run was faster
+        known = StoredHistory.join_parts([known, found])
     return known
 
 
@@ -103,7 +103,7 @@ class KeptHistory:
             ValueError: an object is no history.
             StoreError: S3 did not answer.
         """
-        keys = [item.key for item in self._root.objects.under(self._root.bucket, self._folder)]
+        keys = [item.key for item in self._root.objects.list_under(self._root.bucket, self._folder)]
         own = [key for key in keys if key.startswith(f"{self._folder}{self._generation}-")]
         others = sorted(set(keys) - set(own))
         found = dict(zip([*others, *own], parallel(self._read, [*others, *own]), strict=True))
@@ -112,7 +112,7 @@ class KeptHistory:
             # What follows a gap is computed again.
             if (part := found[key]) and key == self._key(chain[-1].last if chain else 0):
                 chain.append(part)
-        joined = StoredHistory.joined([*(part for key in others if (part := found[key])), *chain])
+        joined = StoredHistory.join_parts([*(part for key in others if (part := found[key])), *chain])
         return StoredHistory(chain[-1].last if chain else 0, joined.days, joined.known_from)
 
     def keep(self, after: int, part: StoredHistory) -> bool:

@@ -9,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.bronze.prepare.inventories.newest import newest_deliveries
 from tidegate.platform.core.inventory.manifest import InventoryError
-from tidegate.platform.core.storage.uploads import BucketUploads, UploadsReport, divided
+from tidegate.platform.core.storage.uploads import BucketUploads, UploadsReport, divide_uploads
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.multipart_uploads import MultipartUploads
 from tidegate.platform.lake.lake import Lake
@@ -52,13 +52,15 @@ def uploads_report(
 
     def look(bucket: str) -> BucketUploads | tuple[str, str]:
         try:
-            oldest, old, young = divided(uploads.incomplete(bucket), days, now)
-            sized = [found for one in oldest if (found := uploads.with_parts(bucket, one))]
+            oldest, old, young = divide_uploads(uploads.incomplete_uploads(bucket), days, now)
+            sized = [found for upload in oldest if (found := uploads.with_parts(bucket, upload))]
             old -= len(oldest) - len(sized)  # those that were completed or aborted in the meantime
             return BucketUploads(bucket, sized, old, young, uploads.lifecycle(bucket))
         except (BotoCoreError, ClientError) as error:
             return bucket, _GONE if "(NoSuchBucket)" in str(error) else first_line(error)
 
     looked = list(parallel(look, buckets))
-    refused = dict(one for one in looked if isinstance(one, tuple))
-    return UploadsReport.of((one for one in looked if isinstance(one, BucketUploads)), refused, days)
+    refused = dict(uploads for uploads in looked if isinstance(uploads, tuple))
+    return UploadsReport.from_buckets(
+        (uploads for uploads in looked if isinstance(uploads, BucketUploads)), refused, days
+    )

@@ -63,7 +63,7 @@ class Table:
     @property
     def inbox(self) -> TableInbox:
         """Its hints that wait."""
-        return self.lake.store.inbox.of(self.table_key)
+        return self.lake.store.inbox.table_inbox(self.table_key)
 
     @property
     def after_notes(self) -> AfterNotes:
@@ -85,7 +85,7 @@ class Table:
         """The door to tables."""
         return self.lake.delta
 
-    def reopened(self) -> Table:
+    def reopen(self) -> Table:
         """Return the table as it is now: it may have been born since."""
         return self.lake.table(self.table_key)
 
@@ -210,11 +210,11 @@ class Lake:
         found = drift(self.config.table_for(table.key), table.birth, table.batches.birth())
         return [*found, *([f"{table.table_key} has no SQL name: {lost}"] if lost else [])]
 
-    def quarantining(self) -> list[Table]:
+    def quarantining_tables(self) -> list[Table]:
         """The tables that may have quarantined objects, by key. The ledgers of the others need not be read."""
         born = sorted(self.store.births.tables())
         found = [table for table in parallel_outcomes(self.table, born) if isinstance(table, Table) and table.birth]
-        may = self.delta.quarantining([table.ledger.location for table in found])
+        may = self.delta.may_have_quarantined([table.ledger.location for table in found])
         return [table for table, may_have in zip(found, may, strict=True) if may_have]
 
 
@@ -246,5 +246,5 @@ def open_lake(
     once = replace(aws, max_attempts=0)
     cloudwatch = CloudWatch(lambda: once.client("cloudwatch")) if config.metrics == "cloudwatch" else None
     destinations = Destinations(config, aws, lambda: store.identity.lake, store.objects) if config.routes else None
-    catalog = Glue(lambda: aws.quick("glue")) if config.catalog else None
+    catalog = Glue(lambda: aws.quick_client("glue")) if config.catalog else None
     return Lake(config, store, Delta(remote, connect), queues, cloudwatch, destinations, environ, catalog)

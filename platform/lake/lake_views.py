@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from tidegate.platform.core.bronze.ledger import COUNTS, FOLDER_IN_REASON, deciding
+from tidegate.platform.core.bronze.ledger import COUNTS, FOLDER_IN_REASON, deciding_value
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.unrouted import ROW_FIELDS
@@ -49,8 +49,9 @@ _OLDER = (
 )
 
 #: Messages and objects that could not be ingested, for each arrival, and the bad rows of an object's last reading. The
-#: next decision on an object resolves them. What is not resolved is what the ledger has in quarantine (`deciding`).
-#: Each ledger is read once, and all of them are sorted together: a sort for each of hundreds would take minutes.
+#: next decision on an object resolves them. What is not resolved is what the ledger has in quarantine
+#: (`deciding_value`). Each ledger is read once, and all of them are sorted together: a sort for each of hundreds would
+#: take minutes.
 _QUARANTINE = """
 WITH logged AS (
     {logged}
@@ -184,13 +185,13 @@ def quarantine_query(ledgers: Sequence[tuple[str, str, str]]) -> str:
     """
     # Rows of older versions name the folder in their reason.
     return _QUARANTINE.format(
-        logged=_logged(ledgers),
+        logged=_union_of_ledgers(ledgers),
         older_folder=f"regexp_extract(reason, '{FOLDER_IN_REASON}', 1)",
-        deciding=deciding("struct(n, position)", " OVER (PARTITION BY table_name, key)"),
+        deciding=deciding_value("struct(n, position)", " OVER (PARTITION BY table_name, key)"),
     )
 
 
-def _logged(ledgers: Sequence[tuple[str, str, str]]) -> str:
+def _union_of_ledgers(ledgers: Sequence[tuple[str, str, str]]) -> str:
     """The query of all ledgers' rows that show whether an object is in quarantine."""
     none = (
         "SELECT CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS bucket, CAST(NULL AS STRING) AS status, "

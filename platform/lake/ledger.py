@@ -23,10 +23,10 @@ from tidegate.platform.core.bronze.ledger import (
     LedgerRow,
     Stamp,
     Status,
-    bounded,
     columns_of,
-    deciding,
-    for_people,
+    deciding_value,
+    format_reason,
+    shorten_reason,
 )
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.schema.sql_literal import delta_table
@@ -59,7 +59,7 @@ class Quarantined:
     @property
     def reason_and_folder(self) -> str:
         """The reason for people, with the folder of its quarantined rows if there is one."""
-        return for_people(self.reason, self.bad_rows_folder)
+        return format_reason(self.reason, self.bad_rows_folder)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Ledger:
         The append of batch n is the ledger's own txn n, so the tail of the log shows n without a read of rows.
         """
         state = self._delta.table_state(self.location, self._app_id)
-        self._lacking = _lacking(state)
+        self._lacking = _missing_columns(state)
         return Clock(state.version, state.txn or 0)
 
     def header(self, version: int, n: int) -> Header | None:
@@ -145,7 +145,7 @@ class Ledger:
             return None, {}
         found = self._delta.ledger_memory(self.location, version, n, list(keys))
         if found is None:
-            found = self._queried(version, n, keys)
+            found = self._query_rows(version, n, keys)
         headers = [Header(*(row[name] for name in _HEADER)) for row in found if row["kind"] == "header"]
         if len(headers) != 1:
             raise RuntimeError(
@@ -154,7 +154,7 @@ class Ledger:
             )
         return headers[0], {row["key"]: _state(row) for row in found if row["kind"] == "row"}
 
-    def _queried(self, version: int, n: int, keys: Collection[str]) -> list[Row]:
+    def _query_rows(self, version: int, n: int, keys: Collection[str]) -> list[Row]:
         """The rows that `memory` needs, by a query. The decisions on a key are in order."""
         is_header = (F.col("kind") == "header") & (F.col("n") == n)
         rows = self.rows(version)
@@ -188,7 +188,7 @@ class Ledger:
         found: DataFrame = self.rows(version).where(state_change_condition()).groupBy("key").agg(last)
         return found.select("key", "last.*")
 
-    def committed(self, version: int) -> list[Reading]:
+    def committed_readings(self, version: int) -> list[Reading]:
         """All objects that entered bronze, as of a ledger version. An overwritten object has an entry for each etag."""
         if version < 0:
             return []
@@ -213,7 +213,7 @@ class Ledger:
         rows: DataFrame = self.rows(version).where(entered)
         return rows
 
-    def waiting(self, version: int, signals: str, max_signals: int) -> WaitingDatasets:
+    def waiting_datasets(self, version: int, signals: str, max_signals: int) -> WaitingDatasets:
         """Return what waits for completion signals, as of a ledger version.
 
         Args:
@@ -236,16 +236,16 @@ class Ledger:
         reasons = {row["key"]: row["reason"] or "" for row in named.collect()} if counted["signals"] else {}
         return WaitingDatasets(counted["files"], counted["late"], reasons, counted["since"])
 
-    def quarantined(self, version: int) -> list[Quarantined]:
-        """The objects that are in quarantine, wholly or partly, as of a ledger version, by key (`deciding`)."""
+    def quarantined_objects(self, version: int) -> list[Quarantined]:
+        """The objects that are in quarantine, wholly or partly, as of a ledger version, by key (`deciding_value`)."""
         if version < 0:
             return []
         decision = f"struct({', '.join(_STATE)}, CAST(recorded_at AS DOUBLE) AS at)"
-        found = self.rows(version).where(COUNTS).groupBy("key").agg(F.expr(deciding(decision)).alias("last"))
+        found = self.rows(version).where(COUNTS).groupBy("key").agg(F.expr(deciding_value(decision)).alias("last"))
         wholly = F.col("last.status") == str(Status.QUARANTINED)
         partly = (F.col("last.status") == str(Status.COMMITTED)) & (F.col("last.bad_rows") > 0)
         rows = found.where(wholly | partly).select("key", "last.*", partly.alias("partly")).orderBy("key").collect()
-        return [_quarantined(row) for row in rows]
+        return [_parse_quarantined(row) for row in rows]
 
     def history(self, version: int, *keys: str) -> list[Decision]:
         """All decisions on some keys, as of a ledger version, in order."""
@@ -274,7 +274,9 @@ class Ledger:
         """
         stamp = Stamp("header", batch.n, run_id, landed.version, to_micros(datetime.now(UTC)))
         header = Header(batch.n, landed.digest, landed.outcome, batch.generation, landed.version)
-        rows: list[dict[str, Any]] = [{**vars(stamp), **vars(header), **vars(effort), "reason": bounded(landed.reason)}]
+        rows: list[dict[str, Any]] = [
+            {**vars(stamp), **vars(header), **vars(effort), "reason": shorten_reason(landed.reason)}
+        ]
         if landed.outcome == "committed":
             rows += [
                 {**vars(replace(stamp, kind="row", position=position)), **row}
@@ -296,7 +298,7 @@ class Ledger:
             if not self._delta.table_state(self.location).exists:
                 raise
         state = self._delta.table_state(self.location)
-        self._lacking = _lacking(state)
+        self._lacking = _missing_columns(state)
         if state.exists:
             return
         # If another run is creating the table, or died at the beginning of that, Spark takes the folder of the log for
@@ -337,7 +339,7 @@ def recorded_rows(batch: Batch) -> list[dict[str, Any]]:
     Raises:
         ValueError: a row has a time that is none. The message names its key.
     """
-    return [_plain(row) for row in batch.rows]
+    return [_plain_values(row) for row in batch.rows]
 
 
 def state_change_condition() -> Column:
@@ -349,7 +351,7 @@ def state_change_condition() -> Column:
     return (F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE)) & ~refused
 
 
-def _lacking(state: TableState) -> list[str]:
+def _missing_columns(state: TableState) -> list[str]:
     """The columns that an older ledger lacks."""
     has = {field.name for field in state.schema.fields}
     return [name for name in COLUMNS if name not in has] if state.exists else []
@@ -359,15 +361,15 @@ def _state(row: Row) -> LastState:
     return LastState.from_row({name: row[name] for name in _STATE})
 
 
-def _quarantined(row: Row) -> Quarantined:
+def _parse_quarantined(row: Row) -> Quarantined:
     state, at = _state(row), datetime.fromtimestamp(row["at"], UTC)
     return Quarantined(row["key"], state.reason or "", at, row["partly"], state.bad_rows_folder)
 
 
-def _plain(row: LedgerRow) -> dict[str, Any]:
+def _plain_values(row: LedgerRow) -> dict[str, Any]:
     # Batches of older versions have reasons of any length, and must be recorded. With `replace`, cause and folder that
     # were read from such a reason are recorded too.
-    body = replace(row, reason=bounded(row.reason)).to_dict()
+    body = replace(row, reason=shorten_reason(row.reason)).to_dict()
     if row.event_time:
         body["event_time"] = to_micros(parse_time(row.event_time))
     return body

@@ -34,8 +34,8 @@ class Bounded(io.RawIOBase):
         DeadlineExceeded: while it is read.
     """
 
-    def __init__(self, body: BinaryIO, limit: int) -> None:
-        self._body, self._left = body, limit
+    def __init__(self, body: BinaryIO, max_bytes: int) -> None:
+        self._body, self._left = body, max_bytes
 
     def readable(self) -> bool:
         """Return true: the stream can be read."""
@@ -52,7 +52,7 @@ class Bounded(io.RawIOBase):
         return len(piece)
 
 
-def run_bounded(work: Callable[[int], T], limit: int, *, small: int = SMALL, surely: int = 0) -> T:
+def run_bounded(work: Callable[[int], T], max_bytes: int, *, shared_max_bytes: int = SMALL, min_bytes: int = 0) -> T:
     """Do work that holds an unknown part of a file.
 
     The work runs next to other work if little is enough for it. Otherwise it runs alone in this process. The size of a
@@ -61,21 +61,21 @@ def run_bounded(work: Callable[[int], T], limit: int, *, small: int = SMALL, sur
     Args:
         work: is called with the bytes, or characters, that it may hold; if these are not enough, it raises `TooLarge`
             and is started again from the beginning.
-        limit: what the work may hold when it runs alone.
-        small: what the work may hold when it runs next to other work.
-        surely: what the work holds at least.
+        max_bytes: what the work may hold when it runs alone.
+        shared_max_bytes: what the work may hold when it runs next to other work.
+        min_bytes: what the work holds at least.
 
     Raises:
-        TooLarge: `limit` is not enough.
+        TooLarge: `max_bytes` is not enough.
     """
-    if surely <= small:
+    if min_bytes <= shared_max_bytes:
         try:
-            return work(min(small, limit))
+            return work(min(shared_max_bytes, max_bytes))
         except TooLarge:
-            if limit <= small:
+            if max_bytes <= shared_max_bytes:
                 raise
     with _ALONE:
-        return work(limit)
+        return work(max_bytes)
 
 
 @contextmanager

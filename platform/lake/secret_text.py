@@ -22,7 +22,7 @@ def secret_text(spec: SecretSpec, environ: Mapping[str, str]) -> str:
     return text.strip()
 
 
-def exposed(spec: SecretSpec) -> str | None:
+def explain_exposure(spec: SecretSpec) -> str | None:
     """Return why others than the owner of a secret's file may read or change it, and what to run; None if none may.
 
     Its group may read it: in a container, that is often how the process gets it. A file that is not there is not

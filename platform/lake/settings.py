@@ -38,14 +38,14 @@ class Settings:
     environ: Mapping[str, str] = field(repr=False)
 
     @classmethod
-    def of(cls, environ: Mapping[str, str]) -> Settings:
+    def from_environ(cls, environ: Mapping[str, str]) -> Settings:
         """The settings that an environment gives: the environment of this process or of a local platform.
 
         Raises:
             ValueError: SPARK_REMOTE is not an address.
         """
         lake = Path(environ.get(LAKE) or _DEFAULT_LAKE)
-        return cls(lake, SparkRemote.of(environ), Aws.of(environ), dict(environ))
+        return cls(lake, SparkRemote.from_environ(environ), Aws.from_environ(environ), dict(environ))
 
     @classmethod
     def from_environment(cls) -> Settings:
@@ -54,7 +54,7 @@ class Settings:
         Raises:
             ValueError: SPARK_REMOTE is not an address.
         """
-        return cls.of(os.environ)
+        return cls.from_environ(os.environ)
 
     def with_lake(self, lake_yaml: Path | None) -> Settings:
         """These settings with another lake.yaml, if one is given."""
@@ -69,11 +69,11 @@ class Settings:
         return load_lake(self.lake_yaml, self.environ)
 
     @contextmanager
-    def opened(self) -> Iterator[Lake]:
+    def open_lake(self) -> Iterator[Lake]:
         """Handles with a Spark session of their own, closed afterwards: for processes that outlive a Spark server."""
         with ExitStack() as stack:
 
-            def connected() -> SparkSession:
+            def connect() -> SparkSession:
                 return stack.enter_context(isolated_session(self.spark))
 
-            yield open_lake(self.config(), self.aws, self.spark, connected, self.environ)
+            yield open_lake(self.config(), self.aws, self.spark, connect, self.environ)

@@ -8,7 +8,7 @@ from itertools import chain
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.schema.column_reference import path_of, paths_of, spelled
+from tidegate.platform.core.schema.column_reference import path_of, paths_of, spell_path
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, silver_source_columns
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
@@ -57,7 +57,7 @@ def _rescued_columns(spec: TableSpec, columns: Sequence[Field]) -> tuple[str, ..
         return (RESCUED_COLUMN,)
     paths = subject_paths(spec.silver, (RESCUED_COLUMN,), columns)[RESCUED_COLUMN]
     if not paths:
-        raise SubjectProblem(no_subject(spec.name, RESCUED_COLUMN))
+        raise SubjectProblem(missing_subject_error(spec.name, RESCUED_COLUMN))
     return tuple(dict.fromkeys((*(".".join(path) for path in paths), RESCUED_COLUMN)))
 
 
@@ -91,14 +91,14 @@ def silver_subject(
     fields = silver.schema.fields
     held = {
         # How silver spells what bronze does not have yet, nobody knows.
-        name: [found for path in paths if (found := spelled(path, fields))]
+        name: [found for path in paths if (found := spell_path(path, fields))]
         if path_of(name, columns)
         else [found for path in paths for found in paths_of(".".join(path), fields)]
         for name, paths in places.items()
     }
     for name, own in held.items():
         if not own and (path_of(name, columns) or not any(held.values())):
-            raise SubjectProblem(no_subject(spec.name, name))
+            raise SubjectProblem(missing_subject_error(spec.name, name))
         if ignored := ignored_subject(spec.silver, own):
             raise SubjectProblem(unnamed_person_error(spec.name, ".".join(ignored)))
     former = former_paths(spec.silver, subject, columns, silver.properties)
@@ -146,7 +146,7 @@ def key_is_personal(name: str, key: str, column: str) -> str:
     )
 
 
-def no_subject(name: str, subject: str) -> str:
+def missing_subject_error(name: str, subject: str) -> str:
     """Return the text of the error that silver lacks a subject of bronze.
 
     Args:

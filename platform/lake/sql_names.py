@@ -55,7 +55,7 @@ class SqlNames:
         """
         unnamed: list[Unnamed] = []
         lost: list[Unnamed] = []
-        ledgers = self._give(self._names(sorted(self._births.tables()), unnamed, lost), unnamed)
+        ledgers = self._assign_names(self._names(sorted(self._births.tables()), unnamed, lost), unnamed)
         self._attempt(
             unnamed, "lake.quarantine", partial(name_lake_tables, self._lake.delta.catalog, self._lake.store, ledgers)
         )
@@ -80,7 +80,7 @@ class SqlNames:
         if missing := wanted - {_query_name(sql_name) for _, sql_name in names}:
             others = self._names([table_key for table_key in born if table_key not in likely], unnamed)
             names += [(table_key, sql_name) for table_key, sql_name in others if _query_name(sql_name) in missing]
-        self._give(names, unnamed)
+        self._assign_names(names, unnamed)
         return unnamed
 
     def table_key_of(self, name: str) -> str | None:
@@ -112,7 +112,7 @@ class SqlNames:
         return quarantine_query(
             [
                 (table.table_key, table.birth.name, delta_table(table.ledger.location))
-                for table in self._lake.quarantining()
+                for table in self._lake.quarantining_tables()
                 if table.birth
             ]
         )
@@ -124,7 +124,7 @@ class SqlNames:
             RuntimeError: a table cannot be named.
         """
         unnamed: list[Unnamed] = []
-        self._give(self._names([table_key], unnamed), unnamed)
+        self._assign_names(self._names([table_key], unnamed), unnamed)
         if unnamed:
             raise RuntimeError(str(unnamed[0]))
 
@@ -147,7 +147,7 @@ class SqlNames:
                 lost.append(Unnamed(table_key, reason))
         return names
 
-    def _give(self, names: Sequence[tuple[str, TableName]], unnamed: list[Unnamed]) -> list[tuple[str, str]]:
+    def _assign_names(self, names: Sequence[tuple[str, TableName]], unnamed: list[Unnamed]) -> list[tuple[str, str]]:
         """Give names in one call. Returns table key and SQL name of the tables whose ledger has a name."""
         ledgers = []
         for (table_key, sql_name), naming in zip(

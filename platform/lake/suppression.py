@@ -15,8 +15,8 @@ from tidegate.platform.core.errors import ConfigurationError, DataError
 from tidegate.platform.core.forgetting.persons import rescued_texts, sides
 from tidegate.platform.core.forgetting.request import ForgetRequest, SubjectKey
 from tidegate.platform.core.forgetting.subject_columns import lost_subject
-from tidegate.platform.core.schema.column_reference import path_of, paths_of, quote_path, spelled, type_at
-from tidegate.platform.core.schema.column_types import Field, Simple, quoted
+from tidegate.platform.core.schema.column_reference import path_of, paths_of, quote_path, spell_path, type_at
+from tidegate.platform.core.schema.column_types import Field, Simple, quote_name
 from tidegate.platform.core.schema.names import RESCUED_COLUMN
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.secret_text import secret_text
@@ -64,7 +64,7 @@ class Suppression:
     places: tuple[tuple[str, ...], ...] | None = None
 
     @classmethod
-    def of(cls, spec: TableSpec, key: SubjectKey, digests: frozenset[str]) -> Suppression:
+    def from_digests(cls, spec: TableSpec, key: SubjectKey, digests: frozenset[str]) -> Suppression:
         """Return the list of a bronze table that has a subject."""
         assert spec.personal is not None
         subject = spec.personal.subject
@@ -79,9 +79,9 @@ class Suppression:
             SubjectProblem: a column has a type whose values do not have one text.
         """
         texts = [f"CAST({quote_path(path)} AS STRING)" for path in self.paths(fields)]
-        for column in (one.name for one in fields if one.name in self.rescued_in):
+        for column in (item.name for item in fields if item.name in self.rescued_in):
             for name in self.rescued or self.subject:
-                texts += rescued_texts(quoted(column), name)
+                texts += rescued_texts(quote_name(column), name)
         return texts
 
     def paths(self, fields: Sequence[Field]) -> list[tuple[str, ...]]:
@@ -95,7 +95,7 @@ class Suppression:
         if self.places is None:
             found = [path for name in self.subject for path in paths_of(name, fields)]
         else:
-            found = [path for place in self.places if (path := spelled(place, fields))]
+            found = [path for place in self.places if (path := spell_path(place, fields))]
         for path in found:
             kind = type_at(path, fields)
             if not isinstance(kind, Simple) or kind.name not in _TYPES:
@@ -125,7 +125,7 @@ class Suppression:
         digests = [bytes.fromhex(digest) for digest in sorted(self.digests)]
         return session.createDataFrame(pa.table({"key": [self.key.key] * len(digests), "digest": digests}))
 
-    def without(self, rows: DataFrame, fields: Sequence[Field]) -> DataFrame:
+    def exclude_suppressed(self, rows: DataFrame, fields: Sequence[Field]) -> DataFrame:
         """Return the rows of no suppressed subject, and of a change that another person has a side of, that side.
 
         The other side of such a row is NULL.
@@ -136,14 +136,17 @@ class Suppression:
         """
         return self._divide_rows(rows, fields, holds=False)
 
-    def only(self, rows: DataFrame, fields: Sequence[Field]) -> DataFrame:
-        """Return the rows that suppressed subjects have, or have a side of. The arguments are as for `without`."""
+    def select_suppressed(self, rows: DataFrame, fields: Sequence[Field]) -> DataFrame:
+        """Return the rows that suppressed subjects have, or have a side of.
+
+        The arguments are as for `exclude_suppressed`.
+        """
         return self._divide_rows(rows, fields, holds=True)
 
-    def among(self, texts: DataFrame, column: str) -> DataFrame:
+    def select_subjects(self, texts: DataFrame, column: str) -> DataFrame:
         """Return the rows of which a column of identities has one on the list."""
         of_texts = replace(self, subject=(), rescued=(), rescued_in=(), sides=(), places=((column,),))
-        return of_texts.only(texts, [Field(column, Simple("string"))])
+        return of_texts.select_suppressed(texts, [Field(column, Simple("string"))])
 
     def _divide_rows(self, rows: DataFrame, fields: Sequence[Field], *, holds: bool) -> DataFrame:
         texts = self.texts(fields)
@@ -174,18 +177,18 @@ class Suppression:
 
         Args:
             rows: with `_IS_KNOWN`.
-            fields: as for `without`.
+            fields: as for `exclude_suppressed`.
             flags: columns that say by a value that a path of `paths` names a suppressed subject, in its order.
         """
         known, is_known = dict(zip(self.paths(fields), flags, strict=False)), F.col(_IS_KNOWN)
         others = {side: _names_another(side, known) for side in self.side_paths(fields)}
-        rescued = [F.col(quoted(one.name)).isNotNull() for one in fields if one.name in self.rescued_in]
+        rescued = [F.col(quote_name(item.name)).isNotNull() for item in fields if item.name in self.rescued_in]
         stays = any_of([*others.values(), F.lit(False)]) & ~any_of([*rescued, F.lit(False)])
         columns: dict[str, Column] = {}
         for side, is_another in others.items():
             nothing = F.when(is_known & ~is_another, None).otherwise(F.col(quote_path(side)))
             root, *below = side
-            whole = columns.get(root, F.col(quoted(root)))
+            whole = columns.get(root, F.col(quote_name(root)))
             columns[root] = whole.withField(quote_path(below), nothing) if below else nothing
         kept = rows.where(~is_known | stays)
         return kept.withColumns(columns) if columns else kept
@@ -220,7 +223,7 @@ def suppression(
     if not requests:
         return None
     digests = frozenset(digest for request in requests for digest in request.digests)
-    return Suppression.of(spec, subject_key(config, environ, kind, requests), digests)
+    return Suppression.from_digests(spec, subject_key(config, environ, kind, requests), digests)
 
 
 def subject_key(

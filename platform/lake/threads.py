@@ -33,13 +33,13 @@ def parallel(call: Callable[[T], R], items: Iterable[T], threads: int = _THREADS
 def parallel_outcomes(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R | Exception]:
     """Like `parallel`, with the error of a call in place of its result."""
 
-    def caught(item: T) -> R | Exception:
+    def call_safely(item: T) -> R | Exception:
         try:
             return call(item)
         except Exception as error:
             return error
 
-    return parallel(caught, items)
+    return parallel(call_safely, items)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ class DeadlineExceeded(UnavailableError):
 
 
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
+def limit_seconds(seconds: float) -> Iterator[None]:
     """Give what is done in this context, and in the threads of `parallel`, so many seconds from now on."""
     token = _DEADLINE_SECONDS.set(time.monotonic() + seconds)
     try:

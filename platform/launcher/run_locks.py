@@ -28,7 +28,7 @@ class RunLocks:
 
     def take(self, run_id: str) -> bool:
         """Lock the run's file until this process ends. Returns False if the run was given up before."""
-        file = self._open(run_id)
+        file = self._open_lock(run_id)
         # A POSIX lock, which forks do not inherit. The descriptor stays open on purpose.
         fcntl.lockf(file, fcntl.LOCK_EX)
         if os.pread(file, len(_GIVEN_UP), 0) == _GIVEN_UP:
@@ -40,7 +40,7 @@ class RunLocks:
 
     def give_up(self, run_id: str) -> bool:
         """Prevent every process from taking the run. Returns False if a process already has it."""
-        with os.fdopen(self._open(run_id), "r+b") as file:
+        with os.fdopen(self._open_lock(run_id), "r+b") as file:
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -54,14 +54,14 @@ class RunLocks:
 
     def pid(self, run_id: str) -> int | None:
         """Returns the process id of the run, None when it has no process."""
-        return int(self._held(run_id) or 0) or None
+        return int(self._read_lock(run_id) or 0) or None
 
-    def died(self, run_id: str) -> bool:
+    def has_died(self, run_id: str) -> bool:
         """Whether the run had a process here that ended without releasing its lock file."""
         with suppress(FileNotFoundError):
             said = self._path(run_id).read_bytes()
             # Asked again, because the file may be removed between the two checks.
-            return said != _GIVEN_UP and self._held(run_id) is None and self._path(run_id).exists()
+            return said != _GIVEN_UP and self._read_lock(run_id) is None and self._path(run_id).exists()
         return False
 
     def interrupt(self, run_id: str) -> bool:
@@ -75,7 +75,7 @@ class RunLocks:
             return False
         return True
 
-    def _held(self, run_id: str) -> bytes | None:
+    def _read_lock(self, run_id: str) -> bytes | None:
         with suppress(FileNotFoundError), self._path(run_id).open("r+b") as file:
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -83,7 +83,7 @@ class RunLocks:
                 return file.read()
         return None
 
-    def _open(self, run_id: str) -> int:
+    def _open_lock(self, run_id: str) -> int:
         self.folder.mkdir(parents=True, exist_ok=True)
         return os.open(self._path(run_id), os.O_RDWR | os.O_CREAT, 0o600)
 

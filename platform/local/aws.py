@@ -114,7 +114,7 @@ class LocalAws(RunningServer):
                     f"the local AWS ended at start with exit code {self.process.returncode}; "
                     f"see {self.process.log}\n{self.process.tail()}"
                 )
-            if self._healthy():
+            if self._is_healthy():
                 return
             time.sleep(0.05)
         raise LocalStackError(
@@ -122,7 +122,7 @@ class LocalAws(RunningServer):
             f"see {self.process.log}\n{self.process.tail()}"
         )
 
-    def _healthy(self) -> bool:
+    def _is_healthy(self) -> bool:
         connection = http.client.HTTPConnection(LOOPBACK, self.port, timeout=2.0)
         try:
             connection.request("GET", "/_ministack/health")

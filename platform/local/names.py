@@ -21,7 +21,7 @@ def name_tables(settings: Settings, say: Callable[[str], None] | None = None) ->
         settings: the settings of the lake.
         say: takes a line with the number of tables, before they are named.
     """
-    with settings.opened() as lake:
+    with settings.open_lake() as lake:
         tables = len(lake.store.births.tables())
         if not tables:
             return

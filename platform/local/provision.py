@@ -136,12 +136,12 @@ def _topic(sns: SNSClient, topic: WantedTopic) -> None:
 def _attributes(sqs: SQSClient, url: str, wanted: dict[str, str]) -> None:
     reply = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])
     found = {str(name): value for name, value in reply.get("Attributes", {}).items()}
-    differing = {k: v for k, v in wanted.items() if not _same(found.get(k), v)}
+    differing = {k: v for k, v in wanted.items() if not _is_same(found.get(k), v)}
     if differing:
         sqs.set_queue_attributes(QueueUrl=url, Attributes=differing)  # type: ignore[arg-type]
 
 
-def _same(found: str | None, wanted: str) -> bool:
+def _is_same(found: str | None, wanted: str) -> bool:
     if found is None:
         return False
     if not wanted.startswith("{"):

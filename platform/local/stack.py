@@ -100,7 +100,7 @@ class LocalStack(RunningServer):
     @property
     def settings(self) -> Settings:
         """The settings of a client in this process."""
-        return Settings.of(client_environ(self.environ))
+        return Settings.from_environ(client_environ(self.environ))
 
     def clients(self) -> Clients:
         """AWS clients of this platform."""
@@ -119,7 +119,7 @@ class LocalStack(RunningServer):
         """
         require_extra("local", "ministack")
         if self.lake is not None:
-            self.wanted = WantedResources.of(self.settings.config())
+            self.wanted = WantedResources.from_config(self.settings.config())
         jars_folder()
         require_java()
         self._lock.acquire()

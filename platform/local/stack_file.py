@@ -168,7 +168,7 @@ class StackLock:
         info = _read(self._home)
         if info is None:
             return
-        while any(_alive(pid) for pid in info.guards.values()) and time.monotonic() < end:
+        while any(_is_alive(pid) for pid in info.guards.values()) and time.monotonic() < end:
             time.sleep(0.1)
         remove_stack(self._home)
 
@@ -247,7 +247,7 @@ def _is_loopback(address: str) -> bool:
     return False
 
 
-def _alive(pid: int) -> bool:
+def _is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -38,16 +38,16 @@ def maintain_objects(
     """
     done = []
     for folder, days in retentions(lake.config.maintenance).items():
-        old = _older(lake, folder, now - days * _DAY)
+        old = _list_older(lake, folder, now - days * _DAY)
         freed = delete_objects(lake, old, "maintain-objects", dry_run=dry_run)
         done.append(MaintenanceResult(f"{folder}/", data=freed))
         log(done[-1].line(dry_run=dry_run))
     return done
 
 
-def _older(lake: Lake, folder: str, before: float) -> Iterator[Listed]:
+def _list_older(lake: Lake, folder: str, before: float) -> Iterator[Listed]:
     """Yield the objects of a folder that were written before a time in epoch seconds."""
-    for item in lake.store.objects.under(lake.store.bucket, lake.store.key(*folder.split("/"), "")):
+    for item in lake.store.objects.list_under(lake.store.bucket, lake.store.key(*folder.split("/"), "")):
         if item.modified < before:
             yield item
         elif folder == "intake":

@@ -167,7 +167,7 @@ class _Upkeep:
         return done
 
     def _merge(self, name: str, location: str) -> int:
-        found = self.lake.delta.upkeep.mergeable(location)
+        found = self.lake.delta.upkeep.find_mergeable(location)
         if not _is_worth(found):
             return 0
         return found.files if self.dry_run else compact(self.lake.delta, location, name, self.log).removed
@@ -187,7 +187,7 @@ class _Upkeep:
 
     def _log_objects(self, location: str) -> list[Listed]:
         bucket, key = S3Address.parse_s3a(location)
-        listed = self.lake.store.objects.under(bucket, f"{key}/_delta_log/")
+        listed = self.lake.store.objects.list_under(bucket, f"{key}/_delta_log/")
         # Staged commits come and go with each commit.
         return [item for item in listed if "/.tmp/" not in item.key]
 

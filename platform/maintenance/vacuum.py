@@ -107,9 +107,9 @@ def _vacuum_table(
 ) -> tuple[FreedObjects, bool]:
     """Delete what VACUUM finds. Returns what was deleted, and whether VACUUM gave as many files as it may."""
     bucket, folder = own_folder(lake, location)
-    paths = lake.delta.upkeep.unneeded(location, keep, MAX_FILES, inventory)
+    paths = lake.delta.upkeep.find_unneeded(location, keep, MAX_FILES, inventory)
     keys = {path.key for path in map(S3Address.parse_s3a, paths) if _is_data(path, bucket, folder)}
-    present = _listed(lake, folder, keys) if inventory is None else _asked(lake, keys)
+    present = _list_from_folder(lake, folder, keys) if inventory is None else _list_by_key(lake, keys)
     latest = (datetime.now(UTC) - keep).timestamp()
     # VACUUM compares the times of a listing or an inventory. A file that came since then is not what it found.
     old = (item for item in present if item.modified <= latest)
@@ -122,14 +122,14 @@ def _is_data(path: S3Address, bucket: str, folder: str) -> bool:
     return path.bucket == bucket and path.key.startswith(folder) and not path.key.startswith(f"{folder}_delta_log/")
 
 
-def _listed(lake: Lake, folder: str, keys: set[str]) -> Iterator[Listed]:
+def _list_from_folder(lake: Lake, folder: str, keys: set[str]) -> Iterator[Listed]:
     """Yield the objects of some keys from a listing of the table's folder."""
-    for item in lake.store.objects.under(lake.store.bucket, folder) if keys else ():
+    for item in lake.store.objects.list_under(lake.store.bucket, folder) if keys else ():
         if item.key in keys:
             yield item
 
 
-def _asked(lake: Lake, keys: set[str]) -> Iterator[Listed]:
+def _list_by_key(lake: Lake, keys: set[str]) -> Iterator[Listed]:
     """Yield the objects of some keys as they are now: an inventory is days old, and a key may have a newer object."""
     remaining = iter(sorted(keys))
     while some := list(islice(remaining, _AT_ONCE)):

@@ -59,7 +59,7 @@ class DeadLetter:
     at: datetime
 
     @classmethod
-    def of(
+    def from_message(
         cls,
         message: Message,
         config: LakeConfig,
@@ -92,20 +92,20 @@ class DeadLetter:
             tuple(event.key for event in parsed.events) + tuple(reject.event_id for reject in parsed.rejects)
             or (message.id,),
             "; ".join(list(dict.fromkeys(reasons))[:_MAX_REASONS]) or UNDERSTOOD,
-            min(times) if times else _sent(message),
+            min(times) if times else _sent_time(message),
         )
 
     @classmethod
-    def of_row(cls, message: Message, topic: str | None) -> DeadLetter:
+    def from_row_message(cls, message: Message, topic: str | None) -> DeadLetter:
         """Read a message of a row queue. It becomes the message that is sent again, with its identity.
 
         Args:
             message: the message.
             topic: the `topic` of the queue in lake.yaml.
         """
-        at, keys = _sent(message), (f"{message.id}#0",)
+        at, keys = _sent_time(message), (f"{message.id}#0",)
         try:
-            message = message.identified(topic)
+            message = message.with_identity(topic)
             row_of(message.body, message.origin)
         except ValueError as error:
             return cls(message, keys, str(error), at)
@@ -133,7 +133,7 @@ def dead_letter_queues(lake: Lake, name: str | None = None) -> list[DeadLetters]
             names += [source.name, dead]
             if name in (None, source.name, dead):
                 # Two regions may have a queue of that name each.
-                found.setdefault(f"{source.url.rpartition('/')[0]}/{dead}", DeadLetters(source, source.beside(dead)))
+                found.setdefault(f"{source.url.rpartition('/')[0]}/{dead}", DeadLetters(source, source.sibling(dead)))
     if name and not found:
         known = ", ".join(dict.fromkeys(names)) or "none has dead letters"
         raise ValueError(f"{name!r} is neither a queue of lake.yaml nor one of their dead-letter queues: {known}")
@@ -159,7 +159,7 @@ def peek(lake: Lake, letters: DeadLetters, limit: int) -> list[DeadLetter]:
             seen.update((message.id, message) for message in batch)
     finally:
         dead.hide(seen.values(), 0)
-    return list(parallel(_reader(lake, letters), seen.values()))
+    return list(parallel(_make_reader(lake, letters), seen.values()))
 
 
 def redrive_dead_letters(lake: Lake, letters: DeadLetters, request: RedriveRequest) -> str:
@@ -177,10 +177,10 @@ def redrive_dead_letters(lake: Lake, letters: DeadLetters, request: RedriveReque
     choice, rate = request.choice, request.rate
     about = {"queue": source.name, "dead_letters": dead.name}
     address = lake.store.operations.put(
-        "redrive-dead-letters", request.by, **about, choice=choice.plain(), depth=dead.depth()[0], rate=rate
+        "redrive-dead-letters", request.by, **about, choice=choice.to_log(), depth=dead.depth()[0], rate=rate
     )
     seam("redrive-log")
-    read, left, own = _reader(lake, letters), dict[str, Message](), set[str]()
+    read, left, own = _make_reader(lake, letters), dict[str, Message](), set[str]()
     rows = lake.config.table_of_rows(source.name) is not None
     moved, logged, refused, fruitless, last, size = 0, 0, 0, 0, 0, min(rate, _MAX_PER_SEND)
     try:
@@ -215,10 +215,10 @@ def redrive_dead_letters(lake: Lake, letters: DeadLetters, request: RedriveReque
     return address
 
 
-def _reader(lake: Lake, letters: DeadLetters) -> Callable[[Message], DeadLetter]:
+def _make_reader(lake: Lake, letters: DeadLetters) -> Callable[[Message], DeadLetter]:
     if (table := lake.config.table_of_rows(letters.source.name)) and table.row_queue:
         topic = table.row_queue.topic
-        return lambda message: DeadLetter.of_row(message, topic)
+        return lambda message: DeadLetter.from_row_message(message, topic)
     known = {TableKey.decode(table_key) for table_key in lake.store.table_keys()}
 
     def refusal(event: S3Event) -> str | None:
@@ -231,7 +231,7 @@ def _reader(lake: Lake, letters: DeadLetters) -> Callable[[Message], DeadLetter]
         return None
 
     rules = EventTypes(lake.config.event_types)
-    return lambda message: DeadLetter.of(message, lake.config, known, refusal, rules)
+    return lambda message: DeadLetter.from_message(message, lake.config, known, refusal, rules)
 
 
 def _with_tagged_type(
@@ -250,9 +250,9 @@ def _with_tagged_type(
         for event in events
         if not event.event_name.startswith(REMOVALS)
         and is_forwarded(event.bucket, event.key, config)
-        and isinstance(rules.of(event.key, attributes), TagsNeeded)
+        and isinstance(rules.find_type(event.key, attributes), TagsNeeded)
     ]
 
 
-def _sent(message: Message) -> datetime:
+def _sent_time(message: Message) -> datetime:
     return from_millis(message.sent_at)

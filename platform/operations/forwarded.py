@@ -27,7 +27,7 @@ class ForwardingTrace:
     routes: str
 
 
-def forwarded(
+def trace_forwarding(
     config: LakeConfig, bucket: str, key: str, tags: Callable[[str, str], Mapping[str, str]]
 ) -> ForwardingTrace | None:
     """Return the event type of an object and the routes that its events go to. None if the lake has neither.
@@ -41,9 +41,9 @@ def forwarded(
     if not config.event_types and not config.routes:
         return None
     rules = EventTypes(config.event_types)
-    found = rules.of(key, {})
+    found = rules.find_type(key, {})
     if isinstance(found, TagsNeeded):
-        found = rules.of(key, {}, _tags(tags, bucket, key))
+        found = rules.find_type(key, {}, _tags(tags, bucket, key))
     assert not isinstance(found, TagsNeeded)
     name = found.name if isinstance(found, Typed) else None
     sentence = f"{found.name}, by {found.why}" if isinstance(found, Typed) else f"none: {found.why}"

@@ -23,7 +23,7 @@ from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.lake_root.inbox import TableInbox
 from tidegate.platform.lake.ledger import Decision
-from tidegate.platform.operations.forwarded import forwarded
+from tidegate.platform.operations.forwarded import trace_forwarding
 
 #: Manifests of the table's inbox that are read.
 _MAX_MANIFESTS = 1_000
@@ -102,18 +102,18 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
     known = {TableKey.decode(table_key) for table_key in lake.store.table_keys()}
     found = rows_route(bucket, key, lake.config) or route(bucket, key, lake.config, known)
     stops.append(Stop("route", found.why))
-    if events := forwarded(lake.config, bucket, key, lake.store.objects.tags):
+    if events := trace_forwarding(lake.config, bucket, key, lake.store.objects.tags):
         stops += [Stop("event type", events.type), Stop("forwarded", events.routes)]
     if not isinstance(found, Routed):
-        stops += _missed(lake, bucket, key)
+        stops += _entries_without_table(lake, bucket, key)
         return Trace(tuple(stops), "it belongs to no table, see the route")
     table = lake.table(found.table.encode())
     version, n = table.ledger.clock()
-    undecided = [*_decided(table, n, key), *_waiting(table.inbox, key, "inbox")]
-    held = list(_waiting(lake.store.held.of(table.table_key), key, "held")) or _marked(lake, table)
+    undecided = [*_ledger_decisions(table, n, key), *_waiting_events(table.inbox, key, "inbox")]
+    held = list(_waiting_events(lake.store.held.table_inbox(table.table_key), key, "held")) or _held_stops(lake, table)
     decisions = table.ledger.history(version, key)
     # An event that came while no table took the object is in the log of the day alone: it is not repeated.
-    missed = [] if decisions else list(_missed(lake, bucket, key))
+    missed = [] if decisions else list(_entries_without_table(lake, bucket, key))
     way = _ObjectRecords(table, probe, decisions, undecided, held, missed)
     stops += missed
     for decision in way.decisions:
@@ -139,7 +139,7 @@ def _modified_time(probe: Probe) -> datetime | None:
     return from_millis(probe.modification_time) if isinstance(probe, S3Found) else None
 
 
-def _missed(lake: Lake, bucket: str, key: str) -> Iterator[Stop]:
+def _entries_without_table(lake: Lake, bucket: str, key: str) -> Iterator[Stop]:
     """Yields the entries of the object in today's intake log."""
     for entry in lake.store.intake_log.entries(datetime.now(UTC).strftime("%Y-%m-%d")):
         for event in entry.unrouted:
@@ -148,19 +148,19 @@ def _missed(lake: Lake, bucket: str, key: str) -> Iterator[Stop]:
                 yield Stop("intake log", f"event {event.event_id}{of_type} counted as {event.outcome}: {event.reason}")
 
 
-def _decided(table: Table, n: int, key: str) -> Iterator[Stop]:
+def _ledger_decisions(table: Table, n: int, key: str) -> Iterator[Stop]:
     batch = table.batches.read(n + 1)
     rows = [row for row in batch.rows if row.key == key] if batch else []
     if batch is None or not rows:
         return
-    how_far = f"{_landed(table, batch)}. The next run of the table continues with that batch"
+    how_far = f"{_describe_landing(table, batch)}. The next run of the table continues with that batch"
     at = parse_time(batch.decided_at) if batch.decided_at else None
     for row in rows:
         decided = f"run {batch.run_id or 'unknown'} decided that it is {row.status}"
         yield Stop(f"batch {batch.n}", f"{decided}, and {how_far}", at)
 
 
-def _landed(table: Table, batch: Batch) -> str:
+def _describe_landing(table: Table, batch: Batch) -> str:
     """Returns how far a batch came that is not in the ledger."""
     if not batch.commits:
         return "the batch is not in the ledger: that run is still active, or failed"
@@ -169,9 +169,9 @@ def _landed(table: Table, batch: Batch) -> str:
     return "the batch was not committed: that run is still active, or failed in or before its commit"
 
 
-def _waiting(inbox: TableInbox, key: str, name: str) -> Iterator[Stop]:
+def _waiting_events(inbox: TableInbox, key: str, name: str) -> Iterator[Stop]:
     """Yields the events of the object that wait in a folder of manifests, which has a name."""
-    since = {manifest.id: manifest.since for manifest in inbox.waiting()[:_MAX_MANIFESTS]}
+    since = {manifest.id: manifest.since for manifest in inbox.waiting_manifests()[:_MAX_MANIFESTS]}
     for manifest in inbox.read(since):
         for hint in manifest.hints:
             if hint.key == key:
@@ -184,7 +184,7 @@ def _waiting(inbox: TableInbox, key: str, name: str) -> Iterator[Stop]:
                 )
 
 
-def _marked(lake: Lake, table: Table) -> list[Stop]:
+def _held_stops(lake: Lake, table: Table) -> list[Stop]:
     """Return that a folder waits to be listed, if it does: its events beyond the first are not kept."""
     found = None if table.birth else lake.store.held.look(table.table_key)
     if found is None or not (found.more or found.listing):
@@ -257,7 +257,7 @@ def _explain_unseen(way: _ObjectRecords, key: str) -> str:
     unknown = f"it is unknown whether {way.name} has its present bytes"
     if isinstance(way.probe, S3Forbidden):
         # Without s3:ListBucket, S3 also answers 403 if there is no such object.
-        bucket = Address.of(way.table.lake.config).bucket(way.table.key.bucket)
+        bucket = Address.from_config(way.table.lake.config).bucket(way.table.key.bucket)
         return f"{unknown}: allow s3:GetObject on {bucket}/{key} and s3:ListBucket on {bucket}, and trace it again"
     return f"{unknown}: trace it again when S3 answers"
 

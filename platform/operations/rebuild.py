@@ -14,7 +14,7 @@ from tidegate.platform.bronze.reconcile.listing import own_objects, replace_know
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.hint import Hint, Rebuild, Replacement
 from tidegate.platform.core.bronze.ledger import LastState, Status
-from tidegate.platform.core.bronze.manifest import chunked, is_rebuild
+from tidegate.platform.core.bronze.manifest import is_rebuild, split_into_manifests
 from tidegate.platform.core.bronze.plan import BATCH_BYTES
 from tidegate.platform.core.config.drift import drift
 from tidegate.platform.core.errors import DataError
@@ -75,10 +75,10 @@ def plan_rebuild(lake: Lake, table_key: str) -> RebuildPlan:
         StoreError: S3 does not answer.
     """
     table = lake.table(table_key)
-    birth = _loaded(table)
+    birth = _require_loaded(table)
     _require_columns(table, birth)
     clock = table.ledger.clock()
-    states, readings = table.ledger.live_keys(clock.version), table.ledger.committed(clock.version)
+    states, readings = table.ledger.live_keys(clock.version), table.ledger.committed_readings(clock.version)
     present = replace_known_etags(table, list(own_objects(table)), readings)
     etags = {item.key: item.etag for item in present}
     hints = hints_of(present, states, readings)
@@ -90,7 +90,7 @@ def plan_rebuild(lake: Lake, table_key: str) -> RebuildPlan:
         others=sum(hint.replaces is None for hint in hints),
         size=sum(item.size for item in present),
         kept=tuple(reading for reading in readings if reading.rows and etags.get(reading.key) != reading.etag),
-        waiting=sum(found.hints for found in lake.store.inbox.waiting(table_key) if is_rebuild(found.id)),
+        waiting=sum(found.hints for found in lake.store.inbox.waiting_manifests(table_key) if is_rebuild(found.id)),
     )
 
 
@@ -147,7 +147,7 @@ def rebuild_table(lake: Lake, table_key: str, *, by: str, log: Callable[[str], N
     seam("rebuild-log")
     log(f"logged as {address}")
     done = 0
-    for manifest in chunked(table_key, "rebuild", plan.hints, plan.table.spec.max_files, BATCH_BYTES):
+    for manifest in split_into_manifests(table_key, "rebuild", plan.hints, plan.table.spec.max_files, BATCH_BYTES):
         lake.store.inbox.put([manifest])
         seam("rebuild-manifest")
         done += len(manifest.hints)
@@ -155,7 +155,7 @@ def rebuild_table(lake: Lake, table_key: str, *, by: str, log: Callable[[str], N
     return plan
 
 
-def _loaded(table: Table) -> Birth:
+def _require_loaded(table: Table) -> Birth:
     if table.birth is None:
         raise RebuildRefused(
             f"{table.key.uri} has no table yet, so there is nothing to rebuild: its next file creates the table"

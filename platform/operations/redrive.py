@@ -18,8 +18,8 @@ from botocore.exceptions import ClientError
 
 from tidegate.platform.core.bronze.hint import Hint, Redriven, Replacement
 from tidegate.platform.core.bronze.ledger import Status
-from tidegate.platform.core.bronze.manifest import chunked
-from tidegate.platform.core.events.row_queue import RowOrigin, identified
+from tidegate.platform.core.bronze.manifest import split_into_manifests
+from tidegate.platform.core.events.row_queue import RowOrigin, identify_row
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.wording import first_line
@@ -68,7 +68,7 @@ class Choice:
             and (self.until is None or at < self.until)
         )
 
-    def plain(self) -> dict[str, str]:
+    def to_log(self) -> dict[str, str]:
         """Returns the given conditions in the form of the operations log."""
         given = {name: value for name, value in asdict(self).items() if value is not None}
         return {
@@ -100,7 +100,9 @@ def quarantined_objects(lake: Lake, table_key: str, choice: Choice) -> list[Quar
     """Returns the chosen objects of a table that are in quarantine now, as a whole or with some rows, by key."""
     ledger = lake.table(table_key).ledger
     version, _ = ledger.clock()
-    return [found for found in ledger.quarantined(version) if choice.includes(found.key, found.reason, found.at)]
+    return [
+        found for found in ledger.quarantined_objects(version) if choice.includes(found.key, found.reason, found.at)
+    ]
 
 
 def redrive_objects(lake: Lake, table_key: str, found: Sequence[Quarantined], request: RedriveRequest) -> str:
@@ -117,12 +119,12 @@ def redrive_objects(lake: Lake, table_key: str, found: Sequence[Quarantined], re
     table = lake.table(table_key)
     size = min(request.rate, table.spec.max_files)
     hints = _hints(table, found)
-    manifests = list(chunked(table_key, "redrive", hints, size))
+    manifests = list(split_into_manifests(table_key, "redrive", hints, size))
     address = lake.store.operations.put(
         "redrive",
         request.by,
         table=table_key,
-        choice=request.choice.plain(),
+        choice=request.choice.to_log(),
         objects=len(found),
         manifests=[manifest.id for manifest in manifests],
     )
@@ -144,7 +146,7 @@ def _hints(table: Table, found: Sequence[Quarantined]) -> list[Hint]:
     states = table.ledger.memory(version, n, [item.key for item in found])[1]
     gone_since = any(state.in_table and state.status != Status.COMMITTED for state in states.values())
     # The last ledger row of a moved or removed object is of a batch that brought no rows.
-    readings = {(row.key, row.etag): row.n for row in table.ledger.committed(version)} if gone_since else {}
+    readings = {(row.key, row.etag): row.n for row in table.ledger.committed_readings(version)} if gone_since else {}
 
     def hint(key: str) -> Hint:
         state = states.get(key)
@@ -200,7 +202,7 @@ def redrive_messages(lake: Lake, found: Sequence[KeptMessage], request: RedriveR
     address = lake.store.operations.put(
         "redrive-messages",
         request.by,
-        choice=request.choice.plain(),
+        choice=request.choice.to_log(),
         queue=", ".join(dict.fromkeys(queue.name for message in ready if (queue := home(message)))),
         messages=[message.key for message in ready],
     )
@@ -245,7 +247,7 @@ def _row(lake: Lake, message: KeptMessage, origin: RowOrigin) -> tuple[str, RowO
         # It came with its identity, or out of its topic's envelope, so the body is the row's text.
         return message.body, origin
     table = lake.config.table_of_rows(message.queue)
-    return identified(message.body, origin, None, table.row_queue.topic if table and table.row_queue else None)
+    return identify_row(message.body, origin, None, table.row_queue.topic if table and table.row_queue else None)
 
 
 def message_from_body(body: str) -> str:
@@ -263,7 +265,7 @@ def undeliverable_messages(lake: Lake, route: str, choice: Choice) -> list[Undel
     """Return the chosen messages in the quarantine of a route, without their bodies."""
     return [
         replace(kept, message=replace(kept.message, body=""))
-        for kept in lake.store.outbox.undeliverable(route)
+        for kept in lake.store.outbox.undeliverable_messages(route)
         if choice.includes(kept.message.id, kept.reason, kept.at)
     ]
 
@@ -284,7 +286,7 @@ def redrive_route(lake: Lake, route: str, found: Sequence[Undeliverable], reques
         "redrive-route",
         request.by,
         route=route,
-        choice=request.choice.plain(),
+        choice=request.choice.to_log(),
         messages=[kept.key for kept in found],
     )
     seam("redrive-log")

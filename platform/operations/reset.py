@@ -108,11 +108,11 @@ def plan_reset(lake: Lake, table_key: str) -> ResetPlan:
             f"{table.key.uri} has no table yet, so there is nothing to reset: its next file creates the table"
         )
     clock = table.ledger.clock()
-    committed = table.ledger.committed(clock.version)
-    present, lost = _lost(table, committed)
+    committed = table.ledger.committed_readings(clock.version)
+    present, lost = _find_lost(table, committed)
     registered = _registers(table, table.birth, present)
     output = table.spec.output_mode
-    location = _prefix(table) if registered else _own(table, output=output is not None)
+    location = _prefix(table) if registered else _own_folder(table, output=output is not None)
     state = lake.delta.table_state(location)
     if state.exists and state.properties.get("tidegate.lake") != lake.id:
         raise ResetRefused(
@@ -182,7 +182,7 @@ def reset_table(
     return plan
 
 
-def _lost(table: Table, committed: Sequence[Reading]) -> tuple[list[Listed], list[Reading]]:
+def _find_lost(table: Table, committed: Sequence[Reading]) -> tuple[list[Listed], list[Reading]]:
     """Returns the objects under the prefix in key order, and the readings whose bytes are no longer there."""
     # The rows of a registered table are in its files, which a reset does not touch.
     kept = [] if table.birth is not None and table.birth.registered else committed
@@ -201,9 +201,9 @@ def _would_lose(table: Table, keys: Sequence[str], rows: int) -> str:
 def _readings_lost_since_plan(plan: ResetPlan) -> list[Reading]:
     """Returns readings that were lost since the plan: until the old generation ends, a run may remove files."""
     # Rows that a run has recorded since the plan count, too.
-    committed = plan.table.ledger.committed(plan.table.ledger.clock().version)
+    committed = plan.table.ledger.committed_readings(plan.table.ledger.clock().version)
     known = set(plan.lost)
-    return [reading for reading in _lost(plan.table, committed)[1] if reading.key not in known]
+    return [reading for reading in _find_lost(plan.table, committed)[1] if reading.key not in known]
 
 
 def _recovery_text(table: Table) -> str:
@@ -239,7 +239,7 @@ def _begin(lake: Lake, plan: ResetPlan, by: str, log: Callable[[str], None]) -> 
         log(f"objects of {plan.birth.name} that have -{plan.birth.generation}. in their name are of the old generation")
     # The list of forgotten persons outlives the table's rows.
     records = forgotten_records(lake.delta.table_state(plan.birth.location).properties) if not plan.birth.output else {}
-    for location in {_prefix(table), _own(table), plan.birth.location} - {plan.location}:
+    for location in {_prefix(table), _own_folder(table), plan.birth.location} - {plan.location}:
         if lake.delta.table_state(location).properties.get("tidegate.lake") == lake.id:
             properties = table_properties(table, _LEFT, registered=location == _prefix(table))
             lake.delta.renew(location, {**properties, **records}, table.spec.name)
@@ -281,7 +281,7 @@ def _prefix(table: Table) -> str:
     return S3Address(table.key.bucket, table.key.prefix).s3a.rstrip("/")
 
 
-def _own(table: Table, *, output: bool = False) -> str:
+def _own_folder(table: Table, *, output: bool = False) -> str:
     return table.lake.store.uri("outputs" if output else "bronze", table.table_key)
 
 

@@ -81,7 +81,7 @@ def with_days(query: str, view: Callable[[str, date], str]) -> str:
         if not is_call or token.token_type is TokenType.STRING:
             continue
         call = tokens[at + 2 : at + 6]
-        if [one.token_type for one in call] != [
+        if [token.token_type for token in call] != [
             TokenType.STRING,
             TokenType.COMMA,
             TokenType.STRING,

@@ -66,7 +66,7 @@ def statement_frame(lake: Lake, statement: str, operation: str, by: Callable[[],
 
 def _frame(lake: Lake, query: str) -> DataFrame:
     query = with_days(query, lambda name, day: _view_of_day(lake, name, day))
-    query, unnamed, every = _named(lake, query)
+    query, unnamed, every = _name_tables(lake, query)
     try:
         try:
             return _analyze_query(lake, query)
@@ -80,12 +80,16 @@ def _frame(lake: Lake, query: str) -> DataFrame:
         if _is_unknown_table(error):
             message, tables = first_line(error), _tables(lake.delta.session)
             configured = {spec.name: spec.output.folder if spec.output else None for spec in lake.config.tables}
-            hints = [near(message, tables), *explain_missing_table(message, tables, configured), *unnamed[:MAX_NAMED]]
+            hints = [
+                suggest_tables(message, tables),
+                *explain_missing_table(message, tables, configured),
+                *unnamed[:MAX_NAMED],
+            ]
             raise QueryError(f"{message} Tables there are: {'; '.join(map(str, hints))}") from None
         raise
 
 
-def _named(lake: Lake, query: str) -> tuple[str, list[Unnamed], bool]:
+def _name_tables(lake: Lake, query: str) -> tuple[str, list[Unnamed], bool]:
     """Name the tables of a query.
 
     Returns the query to run, the tables without names, and whether every table of the lake was named.
@@ -121,18 +125,18 @@ def _view_of_day(lake: Lake, name: str, day: date) -> str:
 def _analyze_query(lake: Lake, query: str) -> DataFrame:
     silver = {spec.name: spec.silver for spec in lake.config.tables}
 
-    def own(name: str, relation: str) -> tuple[str, ...]:
+    def read_own_columns(name: str, relation: str) -> tuple[str, ...]:
         found = silver.get(name)
         # A version that an older release wrote may lack one of them.
         leaves = found is not None and found.leaves_values
         return own_columns(found, lake.delta.session.sql(f"SELECT * FROM {relation}").columns if leaves else None)
 
-    frame = lake.delta.session.sql(reach_silver(query, own))
+    frame = lake.delta.session.sql(reach_silver(query, read_own_columns))
     _ = frame.schema  # Spark Connect analyzes a query when something asks for its columns.
     return frame
 
 
-def near(message: str, tables: Sequence[str]) -> str:
+def suggest_tables(message: str, tables: Sequence[str]) -> str:
     """Returns the existing tables, or of many those with the names nearest to the one that Spark does not find.
 
     Args:

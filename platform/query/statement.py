@@ -45,7 +45,7 @@ def changes_something(statement: str) -> bool:
     word = _WORD.match(statement, _first_word_start(statement))
     first = word[0].upper() if word else ""
     is_read = first in _READS or (first in _MAY_READ and not _WRITES.search(statement))
-    shown = _shown(statement)
+    shown = _format_statement(statement)
     _, ends, rest = shown.partition(";")
     return not is_read or bool(_CALLS.search(shown)) or bool(ends and not _END.match(rest))
 
@@ -55,7 +55,7 @@ def without_values(statement: str) -> str:
 
     They may be a person's values or a password, and the log is never deleted.
     """
-    shown = _shown(statement)
+    shown = _format_statement(statement)
     bare = _BARE.match(shown)
     assert bare is not None  # it matches nothing, too
     word = _WORD.search(bare[1])
@@ -75,7 +75,7 @@ def _first_word_start(statement: str) -> int:
         at = _part_end(statement, part)
 
 
-def _shown(statement: str) -> str:
+def _format_statement(statement: str) -> str:
     """Return a statement with `?` for each part."""
     kept, at = [], 0
     while part := _PART.search(statement, at):

@@ -108,7 +108,7 @@ def _serve(lake: Lake, lane: Lane, behind: set[str]) -> LaneResult:
         return LaneResult(lane, error=LookupError(why))
     until = time.monotonic() + SERVE_SECONDS
     if not route.queues_tagged:
-        return deliver_lane(lake.store.outbox, lane, lake.destinations.of(route), until)
+        return deliver_lane(lake.store.outbox, lane, lake.destinations.find(route), until)
     if lane.queue:
         return deliver_to_tagged(lake.store.outbox, lane, route, lake.destinations, until)
     return spread_lane(lake.store.outbox, route, lake.destinations, behind, until)

@@ -57,7 +57,7 @@ def deliver_lane(outbox: Outbox, lane: Lane, destination: Destination, until: fl
     """
     result = LaneResult(lane)
     began, barren = str(ULID()), 0
-    for found in outbox.waiting(lane):
+    for found in outbox.waiting_objects(lane):
         if found.name.ulid > began:
             break  # The last objects of the lane are those that this tick moved there, or newer than the tick.
         delivery = deliver(destination, outbox.read(found), until=until)
@@ -96,8 +96,8 @@ def spread_lane(
     """
     result = LaneResult(Lane(route.name))
     waiting = set(behind)
-    for found in outbox.waiting(result.lane):
-        by_queue = _by_queue(outbox.read(found), destinations.tagged(route), route.unmatched or "")
+    for found in outbox.waiting_objects(result.lane):
+        by_queue = _group_by_queue(outbox.read(found), destinations.tagged_queues(route), route.unmatched or "")
         left = {name: messages for name, messages in by_queue.items() if name in waiting}
         left |= _send(
             outbox, found, route, destinations, {name: by_queue[name] for name in by_queue.keys() - waiting}, result
@@ -116,7 +116,7 @@ def deliver_to_tagged(
     outbox: Outbox, lane: Lane, route: RouteSpec, destinations: Destinations, until: float
 ) -> LaneResult:
     """Send the messages of a queue's own lane. If the queue has the tag no longer, its messages are unmatched."""
-    tagged = destinations.tagged(route)
+    tagged = destinations.tagged_queues(route)
     name = lane.queue if lane.queue == route.unmatched or tagged.has(lane.queue) else route.unmatched or ""
     result = deliver_lane(outbox, lane, destinations.queue(route, name), until)
     if result.error:
@@ -124,10 +124,10 @@ def deliver_to_tagged(
     return result
 
 
-def _by_queue(messages: Sequence[Outgoing], tagged: TaggedQueues, unmatched: str) -> dict[str, list[Outgoing]]:
+def _group_by_queue(messages: Sequence[Outgoing], tagged: TaggedQueues, unmatched: str) -> dict[str, list[Outgoing]]:
     by_queue: dict[str, list[Outgoing]] = {}
     for message in messages:
-        names = tagged.of(message.event_type) if message.event_type else ()
+        names = tagged.names_with_value(message.event_type) if message.event_type else ()
         for name in names or (unmatched,):
             by_queue.setdefault(name, []).append(replace(message, to=name))
     return by_queue
@@ -157,5 +157,5 @@ def _send(
         outbox.keep_undeliverable(found, delivery.undeliverable)
         if delivery.left:
             left[outcome.item] = delivery.left
-            destinations.tagged(route).forget()
+            destinations.tagged_queues(route).forget()
     return left

@@ -117,7 +117,7 @@ class Changes:
 
 
 @contextmanager
-def gathered(delta: Delta, work: PendingMerge) -> Iterator[Changes]:
+def gather_changes(delta: Delta, work: PendingMerge) -> Iterator[Changes]:
     """Yield a view of the rows to merge: of all pending batches, or of the first of them if there are many.
 
     Raises:
@@ -134,40 +134,42 @@ def _select_changes(delta: Delta, work: PendingMerge, views: ExitStack) -> Chang
         raise AssertionError("a table with batches has been born")
     if work.rebuilds:
         if work.since is None:
-            return _by_ledger(delta, work, birth, views, 0, _REBUILD)
+            return _join_ledger(delta, work, birth, views, 0, _REBUILD)
         since = f"a rebuild from batch {work.since} was requested"
-        return _by_ledger(delta, work, birth, views, 0, since, counted_after=work.since - 1)
+        return _join_ledger(delta, work, birth, views, 0, since, counted_after=work.since - 1)
     mark = work.mark or 0
     if work.rereads:
-        return _by_ledger(delta, work, birth, views, 0, _DUMPS, counted_after=mark)
+        return _join_ledger(delta, work, birth, views, 0, _DUMPS, counted_after=mark)
     first = _FIRST if work.mark is None else None
     if first and (work.n > _MAX_FIRST_BATCHES or work.bronze.files > _MAX_FIRST_FILES):
-        return _by_ledger(delta, work, birth, views, 0, first, upto=_first_step(delta, work))
+        return _join_ledger(delta, work, birth, views, 0, first, upto=_first_step(delta, work))
     n, batches = _step(work, mark)
     if first and n < work.n:
-        return _by_ledger(delta, work, birth, views, 0, first, upto=_first_step(delta, work))
+        return _join_ledger(delta, work, birth, views, 0, first, upto=_first_step(delta, work))
     # A batch without hints took persons' rows out of bronze. The rows that it wrote again came with earlier batches.
     removed = first is None and any(batch.removes and batch.rows and batch.n > work.settled for batch in batches)
     if not birth.registered:
         if removed:
-            return _by_ledger(delta, work, birth, views, 0, _REPLACED, counted_after=mark)
-        view = _view(delta, views, _loaded(delta, birth, mark, n))
+            return _join_ledger(delta, work, birth, views, 0, _REPLACED, counted_after=mark)
+        view = _view(delta, views, _loaded_rows(delta, birth, mark, n))
         return Changes(view, n, first, len(batches), volume(batches), statistics=_statistics(batches))
     if removed and work.spec.on_removed == "full":
-        return _by_ledger(delta, work, birth, views, 0, _REMOVED)
+        return _join_ledger(delta, work, birth, views, 0, _REMOVED)
     paths = {batch.n: [add.path for add in batch.adds] for batch in batches if batch.adds}
     view = _view(delta, views)
     missing = delta.batch_view(birth.location, paths, view)
     explained = {remove.path for batch in batches for remove in batch.removes}
-    why = _missing(len([path for path in missing if path not in explained]))
+    why = _describe_missing(len([path for path in missing if path not in explained]))
     if why and n < work.n:
         # A later batch may have removed or replaced these files. The ledger knows all batches.
         if work.spec.on_removed == "full" and _has_removed_files(delta, work):
-            return _by_ledger(delta, work, birth, views, 0, _REMOVED)
-        return _by_ledger(delta, work, birth, views, mark, upto=n)
+            return _join_ledger(delta, work, birth, views, 0, _REMOVED)
+        return _join_ledger(delta, work, birth, views, mark, upto=n)
     if why:
         read = int(_volume(delta, work, 0, n)[1]["rows"])
-        return Changes(_view(delta, views, _whole(delta, birth)), n, first or why, len(batches), volume(batches), read)
+        return Changes(
+            _view(delta, views, _all_rows(delta, birth)), n, first or why, len(batches), volume(batches), read
+        )
     return Changes(view, n, first, len(batches), volume(batches), statistics=_statistics(batches))
 
 
@@ -190,11 +192,11 @@ def _step(work: PendingMerge, mark: int) -> tuple[int, tuple[Batch, ...]]:
     """Returns the number of the last batch of this merge, and its batches without void ones."""
     sizes = work.table.batches.sizes(mark)
     numbers = [n for n in range(mark + 1, work.n + 1) if sizes.get(n, 0) is not None]
-    taken = within([sizes.get(n) or 0 for n in numbers[:_MAX_BATCHES]], _MAX_BYTES)
+    taken = count_within([sizes.get(n) or 0 for n in numbers[:_MAX_BATCHES]], _MAX_BYTES)
     batches = _batches(work.table, numbers[:taken])
     taken = min(
-        within([sum(row.rows or 0 for row in batch.rows) for batch in batches], _MAX_ROWS),
-        within([sum(row.size or 0 for row in batch.rows if row.rows) for batch in batches], _MAX_SOURCE_BYTES),
+        count_within([sum(row.rows or 0 for row in batch.rows) for batch in batches], _MAX_ROWS),
+        count_within([sum(row.size or 0 for row in batch.rows if row.rows) for batch in batches], _MAX_SOURCE_BYTES),
     )
     return (work.n if taken == len(numbers) else numbers[taken - 1]), batches[:taken]
 
@@ -208,8 +210,8 @@ def _first_step(delta: Delta, work: PendingMerge) -> int:
         return work.n
     brought = _batch_sizes(delta, work)
     taken = min(
-        within([files for _, files, _ in brought], _MAX_LEDGER_FILES),
-        within([size for _, _, size in brought], _MAX_LEDGER_BYTES),
+        count_within([files for _, files, _ in brought], _MAX_LEDGER_FILES),
+        count_within([size for _, _, size in brought], _MAX_LEDGER_BYTES),
     )
     return brought[taken - 1][0]
 
@@ -228,7 +230,7 @@ def _statistics(batches: Sequence[Batch]) -> tuple[str, ...]:
     return tuple(add.stats for batch in batches for add in batch.adds)
 
 
-def within(amounts: Sequence[int], limit: int) -> int:
+def count_within(amounts: Sequence[int], limit: int) -> int:
     """Returns how many of the first amounts have a sum of at most `limit`, but at least 1 if there is an amount."""
     sums = accumulate(amounts)
     return sum(1 for place, amount in enumerate(sums) if place == 0 or amount <= limit)
@@ -245,7 +247,7 @@ def _batches(table: Table, numbers: Sequence[int]) -> tuple[Batch, ...]:
     return tuple(batch for batch in found if batch)
 
 
-def _by_ledger(
+def _join_ledger(
     delta: Delta,
     work: PendingMerge,
     birth: Birth,
@@ -269,7 +271,7 @@ def _by_ledger(
     """
     n, counted = work.n if upto is None else upto, after if counted_after is None else counted_after
     if birth.registered:
-        rows, missing = _registered(delta, work, birth, views, after, n)
+        rows, missing = _registered_rows(delta, work, birth, views, after, n)
         if missing and work.since is not None:
             raise ValueError(
                 f"silver.{work.table.spec.name}: {missing}, so it is not known which rows came in batch {work.since} "
@@ -279,7 +281,7 @@ def _by_ledger(
             n, why, after = work.n, why or missing, 0
     else:
         # A rebuild of chosen keys reads one version, as it reads bronze twice.
-        rows = _loaded(delta, birth, after, n, None if work.since is None else work.bronze.version)
+        rows = _loaded_rows(delta, birth, after, n, None if work.since is None else work.bronze.version)
     # Rows of a registered table may be in silver although their file has left bronze.
     is_reread = why == _REPLACED or (why == _DUMPS and not birth.registered)
     view = _view(delta, views, rows)
@@ -288,7 +290,7 @@ def _by_ledger(
     return Changes(view, n, why, batches, brought, int(read["rows"]), is_reread=is_reread)
 
 
-def _registered(
+def _registered_rows(
     delta: Delta, work: PendingMerge, birth: Birth, views: ExitStack, after: int, upto: int
 ) -> tuple[DataFrame, str | None]:
     """Return rows of a registered table, and why they are the whole table, or None if they are not."""
@@ -296,10 +298,10 @@ def _registered(
     name = views.enter_context(temporary_view(delta.session, "live"))
     version = delta.live_view(birth.location, name)
     live = delta.session.table(name)
-    gone = _gone(delta, work, live, after)
+    gone = _count_gone_files(delta, work, live, after)
     if gone:
-        return _whole(delta, birth), _missing(gone)
-    files = _decided(delta, work, after).where(F.col("status") == str(Status.COMMITTED))
+        return _all_rows(delta, birth), _describe_missing(gone)
+    files = _state_changes(delta, work, after).where(F.col("status") == str(Status.COMMITTED))
     # A later batch may have added a key again that was removed.
     numbers = files.select(_places(work), "n").groupBy("_tidegate_key").agg(F.max("n").alias("_tidegate_n"))
     numbers = numbers.where(F.col("_tidegate_n") <= upto)
@@ -314,7 +316,7 @@ def _view(delta: Delta, views: ExitStack, rows: DataFrame | None = None) -> str:
     return views.enter_context(temporary_view(delta.session, "changes", rows))
 
 
-def _loaded(delta: Delta, birth: Birth, after: int, upto: int, version: int | None = None) -> DataFrame:
+def _loaded_rows(delta: Delta, birth: Birth, after: int, upto: int, version: int | None = None) -> DataFrame:
     number = F.col("_batch")
     return (
         _table(delta, birth, version)
@@ -335,18 +337,18 @@ def _table(delta: Delta, birth: Birth, version: int | None) -> DataFrame:
     return table.load(birth.location)
 
 
-def _whole(delta: Delta, birth: Birth) -> DataFrame:
+def _all_rows(delta: Delta, birth: Birth) -> DataFrame:
     return _scan(delta, birth).withColumn("_tidegate_n", F.lit(0).cast("bigint"))
 
 
-def _missing(files: int) -> str | None:
+def _describe_missing(files: int) -> str | None:
     return f"{files} files of its batches are no longer in bronze (rewritten, or removed since)" if files else None
 
 
-def _gone(delta: Delta, work: PendingMerge, live: DataFrame, after: int) -> int:
+def _count_gone_files(delta: Delta, work: PendingMerge, live: DataFrame, after: int) -> int:
     """Returns how many files of the batches are not live although they are committed in the ledger."""
     last = F.max_by(F.struct("status", "etag", "n"), F.struct("n", "position")).alias("last")
-    decided = _decided(delta, work, 0).groupBy("key").agg(last).select("key", "last.*")
+    decided = _state_changes(delta, work, 0).groupBy("key").agg(last).select("key", "last.*")
     wanted = decided.where((F.col("status") == str(Status.COMMITTED)) & (F.col("n") > after))
     here = wanted.select("key", _places(work)).join(live, "_tidegate_key")
     return wanted.join(here, "key", "left_anti").count()
@@ -354,10 +356,10 @@ def _gone(delta: Delta, work: PendingMerge, live: DataFrame, after: int) -> int:
 
 def _has_removed_files(delta: Delta, work: PendingMerge) -> bool:
     left = F.col("status").isin(str(Status.REMOVED), str(Status.QUARANTINED))
-    return not _decided(delta, work, max(work.mark or 0, work.settled)).where(left).isEmpty()
+    return not _state_changes(delta, work, max(work.mark or 0, work.settled)).where(left).isEmpty()
 
 
-def _decided(delta: Delta, work: PendingMerge, after: int) -> DataFrame:
+def _state_changes(delta: Delta, work: PendingMerge, after: int) -> DataFrame:
     """Returns the rows of the ledger that change a key's state, of the batches after `after`."""
     return _ledger(delta, work, after, work.n).where(state_change_condition())
 

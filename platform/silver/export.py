@@ -29,7 +29,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_reference import path_of, quote_path
-from tidegate.platform.core.schema.column_types import folded, quoted
+from tidegate.platform.core.schema.column_types import fold_name, quote_name
 from tidegate.platform.core.schema.exact_json import EXACT_TIMES
 from tidegate.platform.core.silver.change_rows import (
     changes_query,
@@ -42,7 +42,7 @@ from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.silver_suppression import columns_of_silver, silver_suppression
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.results import TableState
-from tidegate.platform.lake.spark.session import configured
+from tidegate.platform.lake.spark.session import override_settings
 from tidegate.platform.silver.others_values import without_others_values
 
 #: The seams of an export, in order. Each is right after the step that it is named for.
@@ -93,7 +93,7 @@ def export_changes(lake: Lake, spec: TableSpec) -> ExportResult:
     state = lake.delta.table_state(location)
     if export is None or not state.has_columns or state.table_id is None:
         return ExportResult()
-    if clash := [field.name for field in state.schema.fields if folded(field.name) in CHANGE_COLUMNS]:
+    if clash := [field.name for field in state.schema.fields if fold_name(field.name) in CHANGE_COLUMNS]:
         # Delta would refuse the feed, with the advice to do without it.
         raise RuntimeError(
             f"silver.{spec.name} has a column {clash[0]}, and its changes would have another one of that name: leave "
@@ -162,7 +162,7 @@ class _Version:
 
     def export(self) -> dict[str, int] | None:
         """Export the changes. Returns the number of rows by change type. None if the version has no changes."""
-        if (known := self._known()) is not None:
+        if (known := self._read_counts()) is not None:
             return known
         if self.mark.folder != self.to.folder:
             # From here on, no other folder gets a manifest of this version.
@@ -170,7 +170,7 @@ class _Version:
                 self.spec.name, self.state.table_id or "", replace(self.mark, folder=self.to.folder)
             )
         folder = f"changes/{self.version:020}-{ULID()}"
-        with configured(self.lake.delta.session, _FEED_SETTINGS):
+        with override_settings(self.lake.delta.session, _FEED_SETTINGS):
             counts = self._write(folder)
         seam("export-write")
         # That nothing is left of what was exported before, a manifest without rows says.
@@ -196,7 +196,7 @@ class _Version:
         """Whether the export is that of all rows."""
         return self.mark.done is None
 
-    def _known(self) -> dict[str, int] | None:
+    def _read_counts(self) -> dict[str, int] | None:
         """Return the counts of the manifest that an earlier attempt has put, before it died. None if there is none.
 
         The attempt may have put it into the folder that `lake.yaml` named then.
@@ -224,7 +224,7 @@ class _Version:
             known = columns_of_silver(self.lake, table, self.state)
             persons = silver_suppression(self.lake, table, suppression, self.state, known)
             # A row of another person may have a value of theirs, before forgetting has emptied it.
-            rows = without_others_values(persons.without(rows, fields), fields, persons)
+            rows = without_others_values(persons.exclude_suppressed(rows, fields), fields, persons)
             rows = rows.withColumn(CHANGE_TYPE, F.expr(remaining_change_type(self._keys())))
         columns = exported_columns(fields, own, is_text=self.to.format == "csv")
         return rows.selectExpr(CHANGE_TYPE, COMMIT_VERSION, *columns)
@@ -232,7 +232,7 @@ class _Version:
     def _keys(self) -> list[str]:
         silver, fields = self.spec.silver, self.state.schema.fields
         if silver is None or KEY in own_columns(silver):
-            return [quoted(KEY)]
+            return [quote_name(KEY)]
         paths = [path_of(key, fields) for key in silver.keys]
         return [quote_path(path) for path in paths if path]
 
@@ -248,7 +248,7 @@ class _Version:
 
     def _files(self, folder: str) -> tuple[ExportedFile, ...]:
         bucket, prefix = self._place(folder)
-        found = self.lake.store.objects.under(bucket, f"{prefix}/")
+        found = self.lake.store.objects.list_under(bucket, f"{prefix}/")
         return tuple(
             ExportedFile(item.key, item.size, item.etag)
             for item in found
@@ -266,7 +266,7 @@ class _Version:
     def _delete(self, folder: str) -> None:
         bucket, prefix = self._place(folder)
         objects = self.lake.store.objects
-        objects.delete(bucket, [item.key for item in objects.under(bucket, f"{prefix}/")])
+        objects.delete(bucket, [item.key for item in objects.list_under(bucket, f"{prefix}/")])
 
     @property
     def _manifest(self) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from tidegate.platform.core.config.silver_columns import CHANGED_BATCH, LEFT, hiding, own_columns
-from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.config.silver_columns import CHANGED_BATCH, LEFT, hiding_columns, own_columns
+from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.core.schema.sql_literal import delta_table, literal
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.merge_mode import MergeMode
@@ -14,11 +14,11 @@ from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.spark.results import Merging
 from tidegate.platform.silver.changes import Changes
 from tidegate.platform.silver.history_rows import HistoryQuery, StoredRows
-from tidegate.platform.silver.left_values import carried
+from tidegate.platform.silver.left_values import kept_value
 from tidegate.platform.silver.merge_sql import (
     chosen_rows,
-    joined,
     mode_of,
+    replacement_condition,
     rows_that_stay,
     stored_table,
     types_of,
@@ -55,23 +55,23 @@ def build_history_merge(
         has_copies: silver has two rows of a key and an order. Only a rebuild of the whole table is asked.
     """
     mode = mode_of(work, changes)
-    rows, hidden = changes.rows, hiding(own_columns(work.spec))
+    rows, hidden = changes.rows, hiding_columns(own_columns(work.spec))
     is_bounded = changes.why_full is None and not rules.is_list
     # However few rows of dumps there are, the deletes that they imply may be as many as the keys of silver.
     max_rows = rows if is_bounded and not rules.are_dumps else None
     query = HistoryQuery(f"silver.{work.table.spec.name}", rules, types_of(rules, silver), truncates, changes.dumps)
     table = delta_table(work.location)
-    stored = _stored(mode, stored_table(work, changes), is_empty=work.silver.files == 0, is_tail=not is_truncated)
-    names = list(dict.fromkeys(map(quoted, (*(field.name for field in rules.stored), *own_columns(work.spec)))))
+    stored = _staying_rows(mode, stored_table(work, changes), is_empty=work.silver.files == 0, is_tail=not is_truncated)
+    names = list(dict.fromkeys(map(quote_name, (*(field.name for field in rules.stored), *own_columns(work.spec)))))
     keys = [part.path for part in (*rules.keys, *rules.order)]
-    same = joined(" AND ".join(f"t.{path} <=> s.{path}" for path in keys), has_copies)
+    same = replacement_condition(" AND ".join(f"t.{path} <=> s.{path}" for path in keys), has_copies)
     if work.since is None:
         source = query.sql(changes.view, stored, max_rows=max_rows)
     else:
         chosen = partial(chosen_rows, work=work, changes=changes, rules=rules, since=work.since, batch=CHANGED_BATCH)
         source = _with_leaving_rows(query.sql(changes.view, stored, chosen=chosen), rules, table, work.since, names)
     update = [f"t.{name} = s.{name}" for name in names]
-    update += [f"t.{quoted(name)} = {value}" for name, value in _unassigned(rules, silver, mode).items()]
+    update += [f"t.{quote_name(name)} = {value}" for name, value in _unassigned_values(rules, silver, mode).items()]
     clauses = (MergeMode.UPSERT if mode in (MergeMode.UPSERT, MergeMode.SINCE) else MergeMode.FULL).clauses(
         newer="true",
         update=", ".join(update),
@@ -89,7 +89,7 @@ def build_history_merge(
     return Merging(placed, keys, hidden, "true", rows, statement, view)
 
 
-def _unassigned(rules: MergeRules, silver: TableSchema, mode: MergeMode) -> dict[str, str]:
+def _unassigned_values(rules: MergeRules, silver: TableSchema, mode: MergeMode) -> dict[str, str]:
     """Returns SQL of what the columns become that no row of bronze gives, when a row `s` replaces a row `t`."""
     own = {name: _own_value(rules, name) for name in without_values(rules, silver)}
     if mode in (MergeMode.FULL, MergeMode.SINCE):
@@ -104,7 +104,7 @@ def _own_value(rules: MergeRules, column: str) -> str:
     In a table of persons it is what `t` gave itself: a value that it left is of the change before it, whose person may
     be another one, and is not computed again. And a row with an equal order may be of another person.
     """
-    kept = carried(rules, column, has_left=False)
+    kept = kept_value(rules, column, has_left=False)
     if rules.persons is None or rules.history is None or not rules.history.leaves_values:
         return kept
     return f"if(coalesce(array_contains(t.{LEFT}, {literal(column)}), false), NULL, {kept})"
@@ -133,7 +133,7 @@ def _with_leaving_rows(rows: str, rules: MergeRules, table: str, since: int, nam
     return f"SELECT {columns}, {_LEAVES} FROM ({ranked}) WHERE _tidegate_chosen AND _tidegate_place = 1"
 
 
-def _stored(mode: MergeMode, table: str, *, is_empty: bool, is_tail: bool) -> StoredRows:
+def _staying_rows(mode: MergeMode, table: str, *, is_empty: bool, is_tail: bool) -> StoredRows:
     """Returns the rows of silver that stay, as the clauses of the mode say it of rows without a history."""
     stays = rows_that_stay(mode, is_empty=is_empty)
     if stays is None:

@@ -15,9 +15,9 @@ from tidegate.platform.core.config.silver_columns import (
     VALID_FROM,
     VALID_TO,
 )
-from tidegate.platform.core.schema.aligned import aligned
-from tidegate.platform.core.schema.column_types import Array, Map, Simple, Struct, Type, quoted
-from tidegate.platform.core.schema.comparable import comparable
+from tidegate.platform.core.schema.aligned import align_value
+from tidegate.platform.core.schema.column_types import Array, Map, Simple, Struct, Type, quote_name
+from tidegate.platform.core.schema.comparable import comparable_value
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.silver.history import History
@@ -133,22 +133,25 @@ class HistoryQuery:
             max_rows: how many new changes there are at most; None if that is not known.
             chosen: chooses keys among a query of all rows, new and stored.
         """
-        new = self._new(view, stored)
+        new = self._new_changes(view, stored)
         rows = f"SELECT * FROM ({new})"
         if stored.table is not None:
             is_small = max_rows is not None and max_rows <= _MAX_BROADCAST_ROWS
-            rows += f" UNION ALL {self._stored(stored, new, is_small=is_small)}"
+            rows += f" UNION ALL {self._staying_changes(stored, new, is_small=is_small)}"
         # All windows are within a key, so rows are sent once.
         rows = f"SELECT * FROM ({chosen(rows)}) DISTRIBUTE BY {self._keys}"
         rows = self._last_change_of_orders(rows, has_places=stored.has_places)
-        for layer in (self._lives, self._filled, self._interval_starts):
+        for layer in (self._number_lives, self._fill_left_values, self._interval_starts):
             rows = layer(rows)
         is_tail = stored.table is not None and stored.is_tail
-        return self._chosen(self._times(rows, stored, is_tail=is_tail), stored, only_changed=is_tail)
+        return self._select_rows(self._validity_times(rows, stored, is_tail=is_tail), stored, only_changed=is_tail)
 
-    def _new(self, view: str, stored: StoredRows) -> str:
+    def _new_changes(self, view: str, stored: StoredRows) -> str:
         """Returns the new changes, with the columns and the types of silver."""
-        values = [f"{aligned(*kinds, quoted(column))} AS {quoted(column)}" for column, kinds in self._types.items()]
+        values = [
+            f"{align_value(*kinds, quote_name(column))} AS {quote_name(column)}"
+            for column, kinds in self._types.items()
+        ]
         if self._history.leaves_values:
             left = f"filter(array({', '.join(self._left_names)}), (name, place) -> {KEPT}[place])"
             left = left if self._left else "CAST(array() AS array<string>)"
@@ -161,12 +164,12 @@ class HistoryQuery:
             rows = with_deletes(rows, self._rules, stored.table, stored.where, view=view, dumps=self._dumps)
         return f"SELECT {', '.join([*values, *own])} FROM ({rows})"
 
-    def _stored(self, stored: StoredRows, new: str, *, is_small: bool) -> str:
+    def _staying_changes(self, stored: StoredRows, new: str, *, is_small: bool) -> str:
         """Returns the stored changes that stay: all of them, or the tails of the keys that change.
 
         A tail begins with the last change before the first new one, the anchor. Only its end may change.
         """
-        columns = [*(quoted(column) for column in self._types), *([LEFT] if self._history.leaves_values else [])]
+        columns = [*(quote_name(column) for column in self._types), *([LEFT] if self._history.leaves_values else [])]
         values = [f"t.{column}" for column in columns]
         if self._rules.ignored_nulls:
             values[-1] = self._stored_left()
@@ -180,7 +183,7 @@ class HistoryQuery:
         first = f"SELECT {keys}, min({self._order}) AS first FROM ({new}) GROUP BY {self._keys}"
         order = order_struct(f"t.{part.path}" for part in self._rules.order)
         same_key = " AND ".join(f"t.{path} <=> k.k{place}" for place, path in enumerate(parts))
-        until = f"t.{VALID_TO} IS NULL OR {self._as_order(f't.{VALID_TO}')} >= k.first"
+        until = f"t.{VALID_TO} IS NULL OR {self._order_of_bound(f't.{VALID_TO}')} >= k.first"
         hint = "/*+ BROADCAST(k) */ " if is_small else ""
         values = [*values, f"{order} < k.first", *places]
         return (
@@ -222,9 +225,9 @@ class HistoryQuery:
             missing = (f"if({_VALUE}{place} IS NULL, {name}, NULL)" for place, name in enumerate(self._left_names))
             replaced[LEFT] = f"if(_tidegate_anchor, {LEFT}, array_compact(array({', '.join(missing)})))"
         ranked = f"SELECT *, {', '.join(windows)} FROM ({rows})"
-        return self._replacing(replaced, f"{ranked}) WHERE _tidegate_place = 1")
+        return self._replace_values(replaced, f"{ranked}) WHERE _tidegate_place = 1")
 
-    def _lives(self, rows: str) -> str:
+    def _number_lives(self, rows: str) -> str:
         deletes = (
             f"coalesce(sum(if({DELETED}, 1, 0)) OVER (PARTITION BY {self._keys} ORDER BY {self._oldest_first} "
             f"ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)"
@@ -232,26 +235,26 @@ class HistoryQuery:
         truncates = f" + size(filter({self._truncates}, t -> t <= {self._order}))" if self._truncates else ""
         return f"SELECT *, {deletes}{truncates} AS _tidegate_life FROM ({rows})"
 
-    def _filled(self, rows: str) -> str:
+    def _fill_left_values(self, rows: str) -> str:
         if not self._left:
             return rows
         life = f"PARTITION BY {self._keys}, _tidegate_life ORDER BY {self._oldest_first} {_RUNNING_FRAME}"
         # The windows of the ties have these names.
         columns = ", ".join(f"{_VALUE}{place}" for place in range(len(self._left)))
         windows = ", ".join(self._last_given(life))
-        return self._replacing(self._given, f"SELECT * EXCEPT ({columns}), {windows} FROM ({rows}))")
+        return self._replace_values(self._given, f"SELECT * EXCEPT ({columns}), {windows} FROM ({rows}))")
 
     def _interval_starts(self, rows: str) -> str:
         by_key = f"OVER (PARTITION BY {self._keys} ORDER BY {self._oldest_first})"
-        values = f"struct({', '.join(map(self._comparable, self._history.tracked or ()))})"
+        values = f"struct({', '.join(map(self._comparable_value, self._history.tracked or ()))})"
         continues = f"lag(_tidegate_life) {by_key} <=> _tidegate_life"
         if self._history.tracked:
             continues += f" AND lag({values}) {by_key} <=> {values}"
         return f"SELECT *, {DELETED} OR NOT ({continues}) AS _tidegate_starts FROM ({rows})"
 
-    def _times(self, rows: str, stored: StoredRows, *, is_tail: bool) -> str:
+    def _validity_times(self, rows: str, stored: StoredRows, *, is_tail: bool) -> str:
         by_key = f"OVER (PARTITION BY {self._keys} ORDER BY {self._oldest_first}"
-        start = self._bound()
+        start = self._validity_bound()
         if is_tail:
             start = f"if(_tidegate_anchor, _tidegate_was.{VALID_FROM}, {start})"
         until = f"lead({self._order}) {by_key})"
@@ -268,15 +271,15 @@ class HistoryQuery:
             columns.append(f"_tidegate_new AND coalesce({self._order} < {newest}, false) AS {LATE}")
         timed = f"SELECT *, {', '.join(columns)} FROM ({rows})"
         return (
-            f"SELECT *, {self._bound('_tidegate_until')} AS {VALID_TO}, "
+            f"SELECT *, {self._validity_bound('_tidegate_until')} AS {VALID_TO}, "
             f"_tidegate_until IS NULL AND NOT {DELETED} AS {IS_CURRENT} FROM ({timed})"
         )
 
-    def _chosen(self, rows: str, stored: StoredRows, *, only_changed: bool) -> str:
+    def _select_rows(self, rows: str, stored: StoredRows, *, only_changed: bool) -> str:
         more = [LEFT] if self._history.leaves_values else []
         if stored.has_places:
             more += [*PLACE, LATE, f"_tidegate_new AND _tidegate_equal > 1 AS {TIED}"]
-        columns = [*map(quoted, self._types), VALID_FROM, VALID_TO, IS_CURRENT, DELETED, CHANGED_BATCH]
+        columns = [*map(quote_name, self._types), VALID_FROM, VALID_TO, IS_CURRENT, DELETED, CHANGED_BATCH]
         query = f"SELECT {', '.join([*columns, f'current_timestamp() AS {CHANGED_AT}', JOINED, *more])} FROM ({rows})"
         if only_changed:
             query += f" WHERE _tidegate_new OR NOT (_tidegate_was <=> {self._state()})"
@@ -286,7 +289,7 @@ class HistoryQuery:
         """Returns SQL of what a merge may change in a stored row."""
         parts = [f"{side}{column} AS {column}" for column in (VALID_FROM, VALID_TO, IS_CURRENT, JOINED)]
         if self._left:
-            values = ", ".join(f"{side}{quoted(column)}" for column in self._left)
+            values = ", ".join(f"{side}{quote_name(column)}" for column in self._left)
             parts += [f"{side}{LEFT} AS {LEFT}", f"{exact_json(f'struct({values})')} AS values"]
         return f"struct({', '.join(parts)})"
 
@@ -294,19 +297,19 @@ class HistoryQuery:
         """Returns windows: the last value that a change gives to each column which it may leave as it is."""
         return [
             f"last_value(if(NOT _tidegate_anchor AND array_contains({LEFT}, {name}), NULL, "
-            f"struct({quoted(column)} AS value)), true) OVER ({window}) AS {_VALUE}{place}"
+            f"struct({quote_name(column)} AS value)), true) OVER ({window}) AS {_VALUE}{place}"
             for place, (column, name) in enumerate(zip(self._left, self._left_names, strict=True))
         ]
 
     @property
     def _given(self) -> dict[str, str]:
-        return {quoted(column): f"{_VALUE}{place}.value" for place, column in enumerate(self._left)}
+        return {quote_name(column): f"{_VALUE}{place}.value" for place, column in enumerate(self._left)}
 
     @property
     def _left_names(self) -> list[str]:
         return [literal(column) for column in self._left]
 
-    def _replacing(self, values: dict[str, str], source: str) -> str:
+    def _replace_values(self, values: dict[str, str], source: str) -> str:
         """Returns a query of a source with other values of some columns.
 
         Args:
@@ -316,28 +319,28 @@ class HistoryQuery:
         others = f"* EXCEPT ({', '.join(values)})" if values else "*"
         return f"SELECT {', '.join([others, *(f'{sql} AS {column}' for column, sql in values.items())])} FROM ({source}"
 
-    def _bound(self, order: str | None = None) -> str:
+    def _validity_bound(self, order: str | None = None) -> str:
         """Returns SQL of an order as `valid_from` and `valid_to` have it: the order of a change, or a struct of it."""
         parts = [part.path for part in self._rules.order]
         if order is not None:
             parts = [f"{order}.o{place}" for place in range(1, len(parts) + 1)]
         if not self._history.names:
             return parts[0]
-        named = ", ".join(f"{sql} AS {quoted(name)}" for sql, name in zip(parts, self._history.names, strict=True))
+        named = ", ".join(f"{sql} AS {quote_name(name)}" for sql, name in zip(parts, self._history.names, strict=True))
         return f"struct({named})" if order is None else f"if({order} IS NULL, NULL, struct({named}))"
 
-    def _as_order(self, bound: str) -> str:
+    def _order_of_bound(self, bound: str) -> str:
         """Returns SQL of the order that `valid_to` has."""
         return (
-            order_struct(f"{bound}.{quoted(name)}" for name in self._history.names)
+            order_struct(f"{bound}.{quote_name(name)}" for name in self._history.names)
             if self._history.names
             else order_struct([bound])
         )
 
-    def _comparable(self, column: str) -> str:
+    def _comparable_value(self, column: str) -> str:
         """Returns SQL of a value that can be compared: Spark compares no maps and no VARIANT."""
         kind = self._types[column][1]
-        value = comparable(kind, quoted(column))
+        value = comparable_value(kind, quote_name(column))
         return value if _is_comparable_type(kind) else exact_json(f"struct({value} AS value)")
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from tidegate.platform.core.config.silver_columns import CHANGED_AT, CHANGED_BATCH, DELETED, GIVERS, LAST_DELETE, LEFT
 from tidegate.platform.core.forgetting.persons import NOBODY, Persons
-from tidegate.platform.core.schema.aligned import aligned
+from tidegate.platform.core.schema.aligned import align_value
 from tidegate.platform.core.schema.column_reference import type_at
-from tidegate.platform.core.schema.column_types import Type, quoted
+from tidegate.platform.core.schema.column_types import Type, quote_name
 from tidegate.platform.core.schema.exact_json import read_exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -36,7 +36,7 @@ def value_in_silver(types: ColumnTypes, name: str, side: str = "", replaced: str
         side: of the row, such as `s.`.
         replaced: SQL of the value whose fields stay where bronze lacks them. None: they become NULL.
     """
-    return aligned(*types[name], f"{side}{quoted(name)}", replaced)
+    return align_value(*types[name], f"{side}{quote_name(name)}", replaced)
 
 
 def was_left_condition(rules: MergeRules, column: str, recorded: str) -> str:
@@ -49,10 +49,10 @@ def was_left_condition(rules: MergeRules, column: str, recorded: str) -> str:
         column: the column.
         recorded: the condition that `LEFT` has the column.
     """
-    return f"({recorded} OR t.{quoted(column)} IS NULL)" if column in rules.ignored_nulls else recorded
+    return f"({recorded} OR t.{quote_name(column)} IS NULL)" if column in rules.ignored_nulls else recorded
 
 
-def carried(rules: MergeRules, column: str, *, has_left: bool) -> str:
+def kept_value(rules: MergeRules, column: str, *, has_left: bool) -> str:
     """Returns SQL of what a row `s` that does not give a column keeps of the row `t` that it replaces.
 
     Forgetting finds a value by the persons of its row, or by those that `LEFT` names. So a value that no row gives any
@@ -63,7 +63,7 @@ def carried(rules: MergeRules, column: str, *, has_left: bool) -> str:
         column: a column of silver, or one of which `s` lacks fields.
         has_left: whether the row `t` has `LEFT`.
     """
-    own = f"t.{quoted(column)}"
+    own = f"t.{quote_name(column)}"
     if rules.persons is None:
         return own
     theirs = rules.persons.sql("t.")
@@ -109,12 +109,12 @@ class LeftValues:
         self._rules = rules
         some = [f"size(t.{LEFT}) > 0", *(was_left_condition(rules, column, "false") for column in self._columns)]
         #: The condition that silver's row `t` may take a value of an older row. Only a MERGE can do that.
-        self.may_mix = f"coalesce({' OR '.join(one for one in some if one != 'false')}, false)"
+        self.may_mix = f"coalesce({' OR '.join(condition for condition in some if condition != 'false')}, false)"
         self._order_type = order_type(_stored_type(path, rules, silver) for path in rules.order_paths)
         self._truncate = None if truncate is None else order_from_json(rules, truncate)
         self._ours, self._theirs = (order_struct(f"{side}.{part.path}" for part in rules.order) for side in "st")
 
-    def mixed(self, newer: str) -> str:
+    def mixed_condition(self, newer: str) -> str:
         """Returns the condition over a row `s` and a row `t` that their values mix, or that a delete is recorded.
 
         Only a MERGE can do that. No row `s` deletes or leaves a value.
@@ -134,23 +134,25 @@ class LeftValues:
         # The source has all rows of bronze for these keys.
         is_whole = self._mode in (MergeMode.REREAD, MergeMode.SINCE)
 
-        def chosen(given: str, mixed: str) -> str:
+        def choose_value(given: str, mixed: str) -> str:
             return f"if(t.{CHANGED_BATCH} > 0, {given}, {mixed})" if is_whole else mixed
 
         values, given_at, given_by = {}, {}, {}
         for place, column in enumerate(self._columns if self._is_partial else ()):
-            given = self._given(column, f"s.{GIVEN_BY}[{place}]")
+            given = self._given_value(column, f"s.{GIVEN_BY}[{place}]")
             ours = f"s.{GIVEN_AT}[{place}]"
-            theirs = f"if(t.{DELETED}, {self._theirs}, {self._recorded(column)})"
-            mine = f"if(t.{DELETED}, NULL, {self._mine(column)})"
-            values[column] = chosen(given, f"if({_counts(ours, theirs)}, {given}, {mine})")
+            theirs = f"if(t.{DELETED}, {self._theirs}, {self._recorded_order(column)})"
+            mine = f"if(t.{DELETED}, NULL, {self._own_value(column)})"
+            values[column] = choose_value(given, f"if({_counts(ours, theirs)}, {given}, {mine})")
             given_at[column] = f"greatest({ours}, {theirs})"
             givers = f"if(t.{DELETED}, {NOBODY}, {self._recorded_givers(column)})"
             given_by[column] = f"if({_counts(ours, theirs)}, s.{GIVEN_BY}[{place}], {givers})"
         last_delete = self._later_delete(self._deleted_at, f"if(t.{DELETED}, {self._theirs}, {self._recorded_delete})")
         return {
             **values,
-            LEFT: chosen(f"s.{LEFT}", left_record_sql(self._rules, "s.", self._ours, given_at, given_by, last_delete)),
+            LEFT: choose_value(
+                f"s.{LEFT}", left_record_sql(self._rules, "s.", self._ours, given_at, given_by, last_delete)
+            ),
         }
 
     def older_row_assignments(self) -> tuple[str, str]:
@@ -158,13 +160,13 @@ class LeftValues:
         found, values, given_at, given_by = [], {}, {}, {}
         for place, column in enumerate(self._columns):
             givers = f"s.{GIVEN_BY}[{place}]" if self._is_partial else self._persons("s.")
-            given = f"if(s.{DELETED}, NULL, {self._given(column, givers)})"
+            given = f"if(s.{DELETED}, NULL, {self._given_value(column, givers)})"
             ours = f"s.{GIVEN_AT}[{place}]" if self._is_partial else self._ours
             ours = f"if(s.{DELETED}, {self._ours}, {ours})"
-            counts = _counts(ours, self._recorded(column))
+            counts = _counts(ours, self._recorded_order(column))
             found.append(counts)
-            values[column] = f"if({counts}, {given}, {self._mine(column)})"
-            given_at[column] = f"greatest({ours}, {self._recorded(column)})"
+            values[column] = f"if({counts}, {given}, {self._own_value(column)})"
+            given_at[column] = f"greatest({ours}, {self._recorded_order(column)})"
             givers = f"if(s.{DELETED}, {NOBODY}, {givers})"
             given_by[column] = f"if({counts}, {givers}, {self._recorded_givers(column)})"
         if self._truncate is not None:
@@ -178,8 +180,8 @@ class LeftValues:
 
     def without_truncated(self) -> tuple[str, str]:
         """Returns whether a row `t` without a row `s` has values of truncated rows, and its assignments then."""
-        values = {column: self._mine(column) for column in self._columns}
-        given_at = {column: self._recorded(column) for column in self._columns}
+        values = {column: self._own_value(column) for column in self._columns}
+        given_at = {column: self._recorded_order(column) for column in self._columns}
         given_by = {column: self._recorded_givers(column) for column in self._columns}
         stays = f" AND NOT t.{CHANGED_BATCH} > 0" if self._mode in (MergeMode.REREAD, MergeMode.SINCE) else ""
         last_delete = self._later_delete(self._recorded_delete)
@@ -209,7 +211,7 @@ class LeftValues:
         last_delete: str | None,
         side: str,
     ) -> str:
-        assignments = [f"t.{quoted(column)} = {value}" for column, value in values.items()]
+        assignments = [f"t.{quote_name(column)} = {value}" for column, value in values.items()]
         left = left_record_sql(self._rules, "t.", self._theirs, given_at, given_by, last_delete, self._others_entries)
         assignments.append(f"t.{LEFT} = {left}")
         assignments.append(f"t.{CHANGED_AT} = {'s.' + CHANGED_AT if side else 'current_timestamp()'}")
@@ -217,9 +219,9 @@ class LeftValues:
             assignments.append(f"t.{CHANGED_BATCH} = 0")
         return ", ".join(assignments)
 
-    def _given(self, column: str, givers: str) -> str:
+    def _given_value(self, column: str, givers: str) -> str:
         """Returns SQL of a value of `s` in silver's type. Fields that bronze lacks stay if they are of its givers."""
-        kept = f"t.{quoted(column)}"
+        kept = f"t.{quote_name(column)}"
         if self._rules.persons is not None:
             kept = _value_if_named(kept, self._recorded_givers(column), givers)
         return value_in_silver(self._types, column, "s.", kept)
@@ -230,8 +232,8 @@ class LeftValues:
         known = ", ".join(map(literal, (*self._columns, LAST_DELETE)))
         return f"filter(map_entries(t.{LEFT}), e -> NOT array_contains(array({known}), e.key))"
 
-    def _mine(self, column: str) -> str:
-        own = f"t.{quoted(column)}"
+    def _own_value(self, column: str) -> str:
+        own = f"t.{quote_name(column)}"
         return own if self._truncate is None else f"if({self._is_truncated(column)}, NULL, {own})"
 
     def _is_truncated(self, column: str) -> str:
@@ -240,11 +242,11 @@ class LeftValues:
     def _is_older(self, at: str) -> str:
         return f"coalesce({at} < {self._truncate}, false)"
 
-    def _recorded(self, column: str) -> str:
+    def _recorded_order(self, column: str) -> str:
         """Returns SQL of the order from which silver's value is, as far as no truncate took it."""
-        return self._since_truncate(self._given_at(column))
+        return self._is_since_truncate(self._given_at(column))
 
-    def _since_truncate(self, at: str) -> str:
+    def _is_since_truncate(self, at: str) -> str:
         return at if self._truncate is None else f"get(filter(array({at}), at -> at >= {self._truncate}), 0)"
 
     def _given_at(self, column: str) -> str:
@@ -275,7 +277,7 @@ class LeftValues:
     @property
     def _recorded_delete(self) -> str:
         """SQL of the order of the last delete before `t`, as far as no truncate took it."""
-        return self._since_truncate(self._entry(LAST_DELETE))
+        return self._is_since_truncate(self._entry(LAST_DELETE))
 
     def _later_delete(self, *orders: str) -> str | None:
         """Returns SQL of the last of deletes. None if silver does not record it."""
@@ -302,5 +304,5 @@ def _counts(ours: str, theirs: str) -> str:
 
 def _stored_type(path: Sequence[str], rules: MergeRules, silver: TableSchema) -> Type:
     """Returns the type of a part of the order in silver."""
-    have = silver.named(path[0])
+    have = silver.find_column(path[0])
     return type_at(path, rules.columns) if have is None else type_at((have.name, *path[1:]), silver.fields)

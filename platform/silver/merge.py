@@ -10,23 +10,23 @@ from functools import partial
 from typing import TypeVar
 
 from tidegate.platform.catalog import sync_table
-from tidegate.platform.core.bronze.volume import total
+from tidegate.platform.core.bronze.volume import sum_volumes
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.silver_columns import taken_names
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.expectations import Expectation
 from tidegate.platform.core.silver.lineage import column_sources
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.spark.attempts import repeated
+from tidegate.platform.lake.spark.attempts import repeat_call
 from tidegate.platform.lake.spark.results import Merging, TableState
 from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.maintenance.compaction import compact, is_due
-from tidegate.platform.silver.changes import Changes, gathered, waiting_batch_replaces_rows
+from tidegate.platform.silver.changes import Changes, gather_changes, waiting_batch_replaces_rows
 from tidegate.platform.silver.dumps.incomplete_dumps import with_incomplete_dumps
 from tidegate.platform.silver.expect.collapse import Collapse, inferred_text_order, misread_names, suspicious_joins
 from tidegate.platform.silver.expect.no_value import name_failing_expression
@@ -139,7 +139,7 @@ def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda
     with name_failing_expression(spec):
         while (not done or done[-1].n < (goal or 0)) and (merged := _retry_step(step, log)):
             done.append(merged)
-    return _together(done) if done else None
+    return _join_results(done) if done else None
 
 
 def rebuild_table(
@@ -204,15 +204,15 @@ def _merge_waiting(lake: Lake, spec: TableSpec, log: Callable[[str], None]) -> P
 
 
 def _retry_step(step: Callable[[], _Result], log: Callable[[str], None]) -> _Result:
-    return repeated(step, lambda error: log(f"another commit came first, merging again: {first_line(error)}"))
+    return repeat_call(step, lambda error: log(f"another commit came first, merging again: {first_line(error)}"))
 
 
-def _together(steps: Sequence[MergeResult]) -> MergeResult:
+def _join_results(steps: Sequence[MergeResult]) -> MergeResult:
     """Returns the result of consecutive merges as that of one merge."""
     return replace(
         steps[-1],
         batches=sum(step.batches for step in steps),
-        volume=total([step.volume for step in steps]),
+        volume=sum_volumes([step.volume for step in steps]),
         why_full=next((step.why_full for step in steps if step.why_full), None),
         inserted=sum(step.inserted for step in steps),
         updated=sum(step.updated for step in steps),
@@ -222,7 +222,7 @@ def _together(steps: Sequence[MergeResult]) -> MergeResult:
         ahead_seconds=_combine_known(max, [step.ahead_seconds for step in steps]),
         unordered=sum(step.unordered for step in steps),
         skipped=sum(step.skipped for step in steps),
-        collapse=Collapse.together([step.collapse for step in steps]),
+        collapse=Collapse.from_steps([step.collapse for step in steps]),
         violations={
             name: sum(step.violations.get(name, 0) for step in steps) for step in steps for name in step.violations
         },
@@ -318,7 +318,7 @@ def _csv(work: PendingMerge) -> CsvOptions | None:
 def _collapse(work: PendingMerge, rules: MergeRules, counts: RowCounts) -> Collapse:
     own = taken_names(work.spec)
     before, now = (
-        [field for field in fields if folded(field.name) not in own]
+        [field for field in fields if fold_name(field.name) not in own]
         for fields in (work.silver.schema.fields, rules.columns)
     )
     return Collapse(
@@ -337,7 +337,7 @@ def _collapse(work: PendingMerge, rules: MergeRules, counts: RowCounts) -> Colla
 def _changes(lake: Lake, work: PendingMerge, rules: MergeRules) -> Iterator[Changes]:
     """Yield the rows to merge, and what is known in addition to them."""
     with (
-        gathered(lake.delta, work) as everything,
+        gather_changes(lake.delta, work) as everything,
         with_incomplete_dumps(lake, work, rules, everything) as known,
         wanted_changes(lake, work, rules, known) as changes,
     ):

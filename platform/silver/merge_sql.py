@@ -12,11 +12,11 @@ from tidegate.platform.core.config.silver_columns import (
     LEFT,
     ORDER,
     SILVER_COLUMNS,
-    hiding,
+    hiding_columns,
     own_columns,
 )
-from tidegate.platform.core.schema.column_types import Field, folded, quoted
-from tidegate.platform.core.schema.comparable import comparable
+from tidegate.platform.core.schema.column_types import Field, fold_name, quote_name
+from tidegate.platform.core.schema.comparable import comparable_value
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -25,12 +25,12 @@ from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.spark.results import TIED, Merging
 from tidegate.platform.silver.changes import Changes
 from tidegate.platform.silver.dumps.snapshot_rows import with_deletes
-from tidegate.platform.silver.left_values import ColumnTypes, LeftValues, carried, value_in_silver
+from tidegate.platform.silver.left_values import ColumnTypes, LeftValues, kept_value, value_in_silver
 from tidegate.platform.silver.newest_rows import (
-    before_truncate,
     forgotten_rows,
     key_text,
     newest_rows,
+    older_than_truncate,
     rows_of_keys_since,
     tie_error,
 )
@@ -62,38 +62,40 @@ def build_merge(
     mode = mode_of(work, changes)
     types = types_of(rules, silver)
     name = f"silver.{work.table.spec.name}"
-    tie = "true" if rules.on_tie == "last" else _no_tie(name, rules, types)
-    newer = mode.newer([part.path for part in rules.order], tie)
+    tie = "true" if rules.on_tie == "last" else _untied_condition(name, rules, types)
+    newer = mode.newer_condition([part.path for part in rules.order], tie)
     stays = rows_that_stay(mode, is_empty=work.silver.files == 0)
     silver_table = delta_table(work.location)
     table = stays and stored_table(work, changes)
 
-    def complete(rows: str) -> str:
+    def complete_rows(rows: str) -> str:
         if rules.are_dumps:
             rows = with_deletes(rows, rules, table, stays or "true", view=changes.view, dumps=changes.dumps)
         return rows if work.since is None else chosen_rows(rows, work, changes, rules, work.since)
 
     order = truncate.order if truncate else None
-    source = newest_rows(name, rules, changes.view, is_partial=is_partial, truncate=order, complete=complete)
+    source = newest_rows(name, rules, changes.view, is_partial=is_partial, truncate=order, complete=complete_rows)
     same_key = " AND ".join(f"t.{part.path} <=> s.{part.path}" for part in rules.keys)
-    truncated = before_truncate(rules, f"t.{ORDER}", truncate.order) if truncate and truncate.is_due else None
-    left, own = LeftValues(rules, types, silver, mode, is_partial=is_partial, truncate=order), _own(rules)
+    truncated = older_than_truncate(rules, f"t.{ORDER}", truncate.order) if truncate and truncate.is_due else None
+    left, own = LeftValues(rules, types, silver, mode, is_partial=is_partial, truncate=order), _own_columns(rules)
     late, emptied = left.clauses(is_truncated=truncated is not None)
-    empties, gone = mode in (MergeMode.FULL, MergeMode.SINCE), _unassigned(rules, silver, mode)
+    empties, gone = mode in (MergeMode.FULL, MergeMode.SINCE), _unassigned_values(rules, silver, mode)
     update = _assignments(rules, types, left.newer_row_assignments(), gone, own, empties=empties)
     clauses = mode.clauses(
         newer=newer, update=update, insert=_new_row(types, own), truncated=truncated, since=work.since, late=late,
         emptied=emptied,
     )  # fmt: skip
-    statement = f"MERGE INTO {silver_table} t USING ({source}) s ON {joined(same_key, has_copies)} {clauses}"
+    statement = (
+        f"MERGE INTO {silver_table} t USING ({source}) s ON {replacement_condition(same_key, has_copies)} {clauses}"
+    )
     return Merging(
         f"SELECT {', '.join([*_values(types), *own, TIED])} FROM ({source})",
         [part.path for part in rules.keys],
-        hiding(own_columns(work.spec)),
+        hiding_columns(own_columns(work.spec)),
         newer if _is_keyed(work, changes, rules, types, is_plain=not is_partial and truncated is None) else None,
         changes.rows,
         statement,
-        mixed=left.mixed(newer) if rules.records_left else None,
+        mixed=left.mixed_condition(newer) if rules.records_left else None,
     )
 
 
@@ -118,16 +120,16 @@ def _is_keyed(work: PendingMerge, changes: Changes, rules: MergeRules, types: Co
     is_bounded = changes.why_full is None and not rules.is_list
     # A field that bronze lacks keeps the value of the replaced row, which only the MERGE can do.
     shared = (Field(column, in_silver) for column, (_, in_silver) in types.items())
-    if mode_of(work, changes) is not MergeMode.UPSERT or any(TableSchema(rules.columns).missing(shared)):
+    if mode_of(work, changes) is not MergeMode.UPSERT or any(TableSchema(rules.columns).missing_fields(shared)):
         return False
     return (is_bounded and is_plain) or work.silver.files == 0
 
 
 def _values(types: ColumnTypes) -> Iterator[str]:
-    return (f"{value_in_silver(types, name)} AS {quoted(name)}" for name in types)
+    return (f"{value_in_silver(types, name)} AS {quote_name(name)}" for name in types)
 
 
-def _own(rules: MergeRules) -> tuple[str, ...]:
+def _own_columns(rules: MergeRules) -> tuple[str, ...]:
     """Returns Tidegate's own columns that the source of a merge has."""
     return (*SILVER_COLUMNS, LEFT) if rules.records_left else SILVER_COLUMNS
 
@@ -144,7 +146,7 @@ def mode_of(work: PendingMerge, changes: Changes) -> MergeMode:
     )
 
 
-def joined(same: str, has_copies: bool) -> str:
+def replacement_condition(same: str, has_copies: bool) -> str:
     """Returns the condition that a row `s` replaces a row `t`.
 
     A row `s` would replace both copies of a row. So all rows leave the table instead, and those of bronze are new ones.
@@ -165,16 +167,16 @@ def rows_that_stay(mode: MergeMode, *, is_empty: bool) -> str | None:
 
 def types_of(rules: MergeRules, silver: TableSchema) -> ColumnTypes:
     """Returns the types of each column: in bronze, and in silver. A new silver table has bronze's types."""
-    return {field.name: (field.type, (silver.named(field.name) or field).type) for field in rules.columns}
+    return {field.name: (field.type, (silver.find_column(field.name) or field).type) for field in rules.columns}
 
 
-def _no_tie(name: str, rules: MergeRules, types: ColumnTypes) -> str:
+def _untied_condition(name: str, rules: MergeRules, types: ColumnTypes) -> str:
     """Returns a condition over a row `s` and a row `t` of an equal order. It raises an error if they differ."""
     ours, theirs = (
         exact_json(f"struct({', '.join([*values, f'{side}.{DELETED}'])})")
         for side, values in (
-            ("s", [_compared(types, column, value_in_silver(types, column, "s.")) for column in types]),
-            ("t", [_compared(types, column, f"t.{quoted(column)}") for column in types]),
+            ("s", [_comparable_value(types, column, value_in_silver(types, column, "s.")) for column in types]),
+            ("t", [_comparable_value(types, column, f"t.{quote_name(column)}") for column in types]),
         )
     )
     same = f"{ours} <=> {theirs}"
@@ -184,25 +186,25 @@ def _no_tie(name: str, rules: MergeRules, types: ColumnTypes) -> str:
     return f"if({same}, true, {tie_error(name, key_text(f's.{part.path}' for part in rules.keys))})"
 
 
-def _compared(types: ColumnTypes, column: str, value: str) -> str:
-    return f"{comparable(types[column][1], value)} AS {quoted(column)}"
+def _comparable_value(types: ColumnTypes, column: str, value: str) -> str:
+    return f"{comparable_value(types[column][1], value)} AS {quote_name(column)}"
 
 
 def without_values(rules: MergeRules, silver: TableSchema) -> list[str]:
     """Returns the columns of silver that bronze gives no values of, such as those that `lake.yaml` excludes by now."""
     own = (*SILVER_COLUMNS, KEY, ORDER, JOINED, LEFT, *(field.name for field in rules.stored))
-    known = {folded(name) for name in own}
-    return [field.name for field in silver.fields if folded(field.name) not in known]
+    known = {fold_name(name) for name in own}
+    return [field.name for field in silver.fields if fold_name(field.name) not in known]
 
 
-def _unassigned(rules: MergeRules, silver: TableSchema, mode: MergeMode) -> dict[str, str]:
+def _unassigned_values(rules: MergeRules, silver: TableSchema, mode: MergeMode) -> dict[str, str]:
     """Returns SQL of what the columns become that no row of bronze gives, when a row `s` replaces a row `t`."""
     columns = without_values(rules, silver)
     if mode in (MergeMode.FULL, MergeMode.SINCE):
         return dict.fromkeys(columns, "NULL")
     if rules.persons is None:
         return {}
-    return {name: carried(rules, name, has_left=rules.records_left) for name in columns}
+    return {name: kept_value(rules, name, has_left=rules.records_left) for name in columns}
 
 
 def _assignments(
@@ -220,21 +222,21 @@ def _assignments(
         rules: what a row of bronze is in silver.
         types: the columns of the rules.
         filled: SQL of values that may stay.
-        gone: SQL of the values of columns that bronze does not give (`_unassigned`).
+        gone: SQL of the values of columns that bronze does not give (`_unassigned_values`).
         own: Tidegate's own columns.
-        empties: fields of structs that bronze lacks become NULL. They stay otherwise, as far as `carried` lets them.
+        empties: fields of structs that bronze lacks become NULL. They stay otherwise, as far as `kept_value` lets them.
     """
 
     def value(name: str) -> str:
-        kept = None if empties else carried(rules, name, has_left=rules.records_left)
+        kept = None if empties else kept_value(rules, name, has_left=rules.records_left)
         return filled.get(name) or value_in_silver(types, name, "s.", kept)
 
-    given = (f"t.{quoted(name)} = {value(name)}" for name in types)
-    rest = (f"t.{quoted(name)} = {value}" for name, value in gone.items())
+    given = (f"t.{quote_name(name)} = {value(name)}" for name in types)
+    rest = (f"t.{quote_name(name)} = {value}" for name, value in gone.items())
     return ", ".join([*given, *(f"t.{name} = {filled.get(name) or f's.{name}'}" for name in own), *rest])
 
 
 def _new_row(types: ColumnTypes, own: Sequence[str]) -> str:
-    names = ", ".join(quoted(name) for name in (*types, *own))
+    names = ", ".join(quote_name(name) for name in (*types, *own))
     values = ", ".join([*(value_in_silver(types, name, "s.") for name in types), *(f"s.{name}" for name in own)])
     return f"({names}) VALUES ({values})"

@@ -17,8 +17,8 @@ from tidegate.platform.core.config.silver_columns import (
     ORDER,
 )
 from tidegate.platform.core.forgetting.persons import NOBODY
-from tidegate.platform.core.schema.column_types import Type, quoted
-from tidegate.platform.core.schema.comparable import comparable
+from tidegate.platform.core.schema.column_types import Type, quote_name
+from tidegate.platform.core.schema.comparable import comparable_value
 from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.silver.row_value import ELEMENT
@@ -65,7 +65,7 @@ def newest_rows(
     rows = complete(change_rows(rules, view, is_partial=is_partial, truncate=truncate))
     deleted, more = DELETED, ""
     if is_partial:
-        rows = _lives(rules, keys, rows)
+        rows = _number_lives(rules, keys, rows)
         more = "".join(f", {window}" for window in _last_values(rules, keys))
     if rules.on_tie == "fail":
         # Rows that are alike are no tie: a producer that repeats itself says nothing new.
@@ -80,7 +80,7 @@ def newest_rows(
         f"SELECT *, row_number() OVER ({window}) AS _tidegate_place, "
         f"lead({order}) OVER ({window}) <=> {order} AS {TIED}{more} FROM ({rows})"
     )
-    filled = {column: quoted(column) for column in rules.values}
+    filled = {column: quote_name(column) for column in rules.values}
     if is_partial:
         filled |= {column: f"_tidegate_value{place}.value" for place, column in enumerate(rules.kept)}
     own = [
@@ -93,7 +93,7 @@ def newest_rows(
         own += _giver_columns(rules, order)
     elif rules.records_left:
         own.append(f"{NOTHING_LEFT} AS {LEFT}")
-    given = [f"{value} AS {quoted(column)}" for column, value in filled.items()]
+    given = [f"{value} AS {quote_name(column)}" for column, value in filled.items()]
     return f"SELECT {', '.join([*given, *own])} FROM ({places}) WHERE _tidegate_place = 1"
 
 
@@ -123,7 +123,7 @@ def change_rows(
         truncate: rows that are older than this order are left out. JSON of a struct.
         dropped: the query has the rows that are left out by `skipped`, and no others.
     """
-    values = [f"{value} AS {quoted(column)}" for column, value in rules.values.items() if column != KEY]
+    values = [f"{value} AS {quote_name(column)}" for column, value in rules.values.items() if column != KEY]
     kept = [f"array({', '.join(rules.kept.values())}) AS {KEPT}"] if is_partial else []
     left_out = [condition for condition in (rules.skipped, rules.truncated) if condition]
     where = " AND ".join(f"NOT coalesce({condition}, false)" for condition in left_out)
@@ -132,12 +132,12 @@ def change_rows(
     arrival = [*ARRIVAL[:-1], f"struct({ARRIVAL[-1]}, {ELEMENT}) AS {ARRIVAL[-1]}"] if rules.is_list else ARRIVAL
     rows = (
         f"SELECT {', '.join([*values, f'{rules.deleted} AS {DELETED}', *arrival, *kept])} "
-        f"FROM {rules.over(view)}" + (f" WHERE {where}" if where else "")
+        f"FROM {rules.add_row_value(view)}" + (f" WHERE {where}" if where else "")
     )
     if KEY in rules.values:
         rows = f"SELECT *, {rules.values[KEY]} AS {KEY} FROM ({rows})"
     if truncate is not None:
-        rows = f"SELECT * FROM ({rows}) WHERE NOT {before_truncate(rules, ORDER, truncate)}"
+        rows = f"SELECT * FROM ({rows}) WHERE NOT {older_than_truncate(rules, ORDER, truncate)}"
     return rows
 
 
@@ -183,7 +183,7 @@ def rows_of_keys_since(
     return f"SELECT r.* FROM ({rows}) r LEFT SEMI JOIN ({chosen}) k ON {same}"
 
 
-def before_truncate(rules: MergeRules, order: str, truncate: str) -> str:
+def older_than_truncate(rules: MergeRules, order: str, truncate: str) -> str:
     """Returns the condition that an order is older than that of a truncate."""
     return f"({order} < {order_from_json(rules, truncate)})"
 
@@ -208,7 +208,7 @@ def order_type(types: Iterable[Type]) -> str:
     return f"struct<{', '.join(f'o{place}: {kind.sql()}' for place, kind in enumerate(types, 1))}>"
 
 
-def _lives(rules: MergeRules, keys: str, rows: str) -> str:
+def _number_lives(rules: MergeRules, keys: str, rows: str) -> str:
     """Returns the rows, each with the number of rows before it that delete its key, and the last order of these."""
     oldest_first = _oldest_first_order(rules)
     before = f"OVER (PARTITION BY {keys} ORDER BY {oldest_first} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
@@ -276,8 +276,8 @@ def _last_values(rules: MergeRules, keys: str) -> Sequence[str]:
     life = f"PARTITION BY {keys}, _tidegate_life ORDER BY {_oldest_first_order(rules)}"
     return [
         *(
-            f"last_value(if({KEPT}[{place}], NULL, struct({order} AS at, {quoted(column)} AS value{persons})), true) "
-            f"OVER ({life} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS _tidegate_value{place}"
+            f"last_value(if({KEPT}[{place}], NULL, struct({order} AS at, {quote_name(column)} AS value{persons})), "
+            f"true) OVER ({life} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS _tidegate_value{place}"
             for place, column in enumerate(rules.kept)
         ),
     ]
@@ -293,7 +293,7 @@ def tie_comparison_sql(rules: MergeRules, types: Mapping[str, Type]) -> str:
         rules: what a row of bronze is in silver.
         types: the columns, in the types that the rows have.
     """
-    values = (f"{comparable(kind, quoted(name))} AS {quoted(name)}" for name, kind in types.items())
+    values = (f"{comparable_value(kind, quote_name(name))} AS {quote_name(name)}" for name, kind in types.items())
     text = exact_json(f"struct({', '.join([*values, DELETED])})")
     return f"if({DELETED} AND _tidegate_path IS NULL, NULL, {text})" if rules.are_dumps else text
 

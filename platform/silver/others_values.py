@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.config.silver_columns import CHANGED_AT, JOINED, KEY, LEFT, LEFT_TYPE, ORDER, SILVER_COLUMNS
-from tidegate.platform.core.schema.column_types import Field, folded, quoted
+from tidegate.platform.core.schema.column_types import Field, fold_name, quote_name
 from tidegate.platform.core.schema.sql_literal import delta_table, literal
 from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.lake.spark.session import command
@@ -19,7 +19,7 @@ from tidegate.platform.silver.left_values import recorded_givers
 
 #: The column of a view of one row: the identities of the forgotten persons whose values silver has.
 _HELD = "_tidegate_held"
-_NO_VALUES = {*map(folded, (*SILVER_COLUMNS, KEY, ORDER, JOINED, LEFT))}
+_NO_VALUES = {*map(fold_name, (*SILVER_COLUMNS, KEY, ORDER, JOINED, LEFT))}
 
 
 def records_givers(silver: TableState) -> bool:
@@ -64,7 +64,7 @@ def without_others_values(rows: DataFrame, fields: Sequence[Field], suppression:
     values = [
         f"if({condition}, NULL, t.{name}) AS {name}" if (condition := conditions.get(column)) else f"t.{name}"
         for column in rows.columns
-        for name in [quoted(column)]
+        for name in [quote_name(column)]
     ]
     return _join_held_identities(rows, suppression).selectExpr(*values)
 
@@ -81,11 +81,13 @@ def empty_others_values(session: SparkSession, location: str, silver: TableState
     emptied = [f"if({condition}, {literal(column)}, NULL)" for column, condition in conditions.items()]
     names = f"array_compact(CAST(array({', '.join(emptied)}) AS array<string>))"
     # Not one of the conditions is over a value that another assignment changes: all are over the row as it was.
-    values = [f"t.{quoted(name)} = if({condition}, NULL, t.{quoted(name)})" for name, condition in conditions.items()]
+    values = [
+        f"t.{quote_name(name)} = if({condition}, NULL, t.{quote_name(name)})" for name, condition in conditions.items()
+    ]
     left = f"transform_values(t.{LEFT}, (name, entry) -> if(array_contains({names}, name), NULL, entry))"
     update = ", ".join([*values, f"t.{LEFT} = {left}", f"t.{CHANGED_AT} = current_timestamp()"])
     # A join with a view: the condition of an UPDATE would be in the log, with the identities.
-    held = _held(session.read.format("delta").load(location), suppression)
+    held = _held_identities(session.read.format("delta").load(location), suppression)
     with temporary_view(session, "held", held) as view:
         on = " OR ".join(f"({condition})" for condition in conditions.values())
         merge = f"MERGE INTO {delta_table(location)} t USING {view} s ON {on} WHEN MATCHED THEN UPDATE SET {update}"
@@ -94,24 +96,24 @@ def empty_others_values(session: SparkSession, location: str, silver: TableState
 
 
 def _join_held_identities(rows: DataFrame, suppression: Suppression) -> DataFrame:
-    """Returns rows as `t`, each with the row of `_held` as `s`."""
-    return rows.alias("t").crossJoin(F.broadcast(_held(rows, suppression)).alias("s"))
+    """Returns rows as `t`, each with the row of `_held_identities` as `s`."""
+    return rows.alias("t").crossJoin(F.broadcast(_held_identities(rows, suppression)).alias("s"))
 
 
-def _held(rows: DataFrame, suppression: Suppression) -> DataFrame:
+def _held_identities(rows: DataFrame, suppression: Suppression) -> DataFrame:
     """Returns a row with the identities on the list that `LEFT` of any row has."""
     entries = rows.where(f"size({LEFT}) > 0").selectExpr(f"explode(map_values({LEFT})) AS entry")
     texts = entries.selectExpr(f"explode({recorded_givers('entry')}) AS text").distinct()
-    held = [row["text"] for row in suppression.among(texts, "text").collect()]
+    held = [row["text"] for row in suppression.select_subjects(texts, "text").collect()]
     return rows.sparkSession.createDataFrame(pa.table({_HELD: pa.array([held], pa.list_(pa.string()))}))
 
 
 def _conditions(fields: Sequence[Field], *, unknown: bool) -> Mapping[str, str]:
     """Returns for each column the condition over `t` and `s` that a row has another person's value in it."""
     found = {}
-    for name in (field.name for field in fields if folded(field.name) not in _NO_VALUES):
+    for name in (field.name for field in fields if fold_name(field.name) not in _NO_VALUES):
         entry = f"t.{LEFT}[{literal(name)}]"
         givers = recorded_givers(entry)
         theirs = f"coalesce(arrays_overlap({givers}, s.{_HELD}), {'true' if unknown else 'false'})"
-        found[name] = f"(t.{quoted(name)} IS NOT NULL AND {entry} IS NOT NULL AND {theirs})"
+        found[name] = f"(t.{quote_name(name)} IS NOT NULL AND {entry} IS NOT NULL AND {theirs})"
     return found

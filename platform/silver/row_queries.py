@@ -18,8 +18,8 @@ from pyspark.sql import SparkSession
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.silver_columns import KEY, ORDER
 from tidegate.platform.core.files.misread_text import misread_sql
-from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
-from tidegate.platform.core.schema.comparable import comparable
+from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quote_name
+from tidegate.platform.core.schema.comparable import comparable_value
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -100,11 +100,11 @@ def expression_types(session: SparkSession, location: str, expressions: Sequence
     try:
         schema = session.sql(f"SELECT {selected} FROM {bronze}").schema
     except AnalysisException as error:
-        raise UnfitExpression(unfit(error), _missing(error)) from error
+        raise UnfitExpression(explain_refusal(error), _find_missing_column(error)) from error
     return [field.type for field in TableSchema.from_spark(json.loads(schema.json()), ()).fields]
 
 
-def unfit(error: AnalysisException) -> str:
+def explain_refusal(error: AnalysisException) -> str:
     """Returns why Spark refuses an expression over bronze's rows."""
     found = error.getMessageParameters() or {}
     if not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN") or "objectName" not in found:
@@ -113,7 +113,7 @@ def unfit(error: AnalysisException) -> str:
     return f"there is no column {found['objectName']}{near}"
 
 
-def _missing(error: AnalysisException) -> str | None:
+def _find_missing_column(error: AnalysisException) -> str | None:
     """Returns the name of the column that an expression names and bronze lacks; None if it is another error."""
     found = (error.getMessageParameters() or {}).get("objectName")
     if not found or not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
@@ -141,12 +141,12 @@ def row_counts(
     texts = [field.name for field in bronze.fields if field.type == Simple("string")] if csv else []
     misread = misread_sql(texts, csv.encoding) if csv and csv.may_misread else "false"
     statistics = [json.loads(text) for text in changes.statistics or ()]
-    newest = _newest([found.get("maxValues") for found in statistics], rules.order[0].column, bronze.fields)
+    newest = _newest_time([found.get("maxValues") for found in statistics], rules.order[0].column, bronze.fields)
     if rules.is_plain and not can_count_inserts(rules) and changes.statistics is not None and misread == "false":
         counts = [found.get("nullCount") for found in statistics]
         if all(_statistic(count, part.column, bronze.fields) == 0 for count in counts for part in rules.order):
             return RowCounts(newest=newest, null_keys=_null_keys(counts, rules, bronze.fields))
-    relation, rows = rules.over(changes.view), changes.rows
+    relation, rows = rules.add_row_value(changes.view), changes.rows
     skipped, truncates = (f"coalesce({condition or 'false'}, false)" for condition in (rules.skipped, rules.truncated))
     is_change = f"NOT {skipped} AND NOT {truncates}"
     unordered = " OR ".join(f"{value} IS NULL" for value in rules.required_order)
@@ -169,7 +169,7 @@ def row_counts(
 
 def _lacks_key(rules: MergeRules) -> str:
     """Returns the condition that a row of bronze has a NULL in its key. A part that is an expression is left out."""
-    parts = [".".join([f"({rules.values[root]})", *map(quoted, rest)]) for root, *rest in _key_columns(rules)]
+    parts = [".".join([f"({rules.values[root]})", *map(quote_name, rest)]) for root, *rest in _key_columns(rules)]
     return " OR ".join(f"{part} IS NULL" for part in parts) or "false"
 
 
@@ -179,11 +179,11 @@ def _key_columns(rules: MergeRules) -> list[tuple[str, ...]]:
 
 def _null_keys(counts: Sequence[Any], rules: MergeRules, fields: Sequence[Field]) -> int:
     """Returns how many rows have a NULL in the part of their key that has most of them, by the statistics of files."""
-    plain = [path for path in _key_columns(rules) if rules.values[path[0]] == quoted(path[0])]
+    plain = [path for path in _key_columns(rules) if rules.values[path[0]] == quote_name(path[0])]
     return max((sum(_statistic(count, path, fields) or 0 for count in counts) for path in plain), default=0)
 
 
-def _newest(bounds: Sequence[Any], path: Sequence[str], fields: Sequence[Field]) -> float | None:
+def _newest_time(bounds: Sequence[Any], path: Sequence[str], fields: Sequence[Field]) -> float | None:
     """Returns the newest time of a column in files; None if it has no times, or if a file has no bound."""
     found = [_statistic(bound, path, fields) for bound in bounds]
     try:
@@ -224,9 +224,11 @@ def inserts_sql(rules: MergeRules, rows: int, is_change: str) -> str:
     if rules.inserts is None or not can_count_inserts(rules):
         return "array()"
     paths = [part.column for part in rules.keys]
-    keys = ", ".join(".".join([f"({rules.values[root]})", *map(quoted, rest)]) for root, *rest in paths)
+    keys = ", ".join(".".join([f"({rules.values[root]})", *map(quote_name, rest)]) for root, *rest in paths)
     types = {field.name: field.type for field in rules.columns if field.name not in (KEY, ORDER)}
-    values = ", ".join(f"{comparable(kind, rules.values[name])} AS {quoted(name)}" for name, kind in types.items())
+    values = ", ".join(
+        f"{comparable_value(kind, rules.values[name])} AS {quote_name(name)}" for name, kind in types.items()
+    )
     row = f"xxhash64({exact_json(f'struct({values})')})"
     position = f"pmod(xxhash64({order_struct(rules.order_values)}), {_POSITIONS})"
     new, read, deleted = rules.inserts.new, rules.inserts.read, rules.deleted

@@ -50,7 +50,7 @@ def _without_suppressed(
         yield changes
         return
     session = lake.delta.session
-    kept = suppression.without(session.table(changes.view), work.bronze.schema.fields)
+    kept = suppression.exclude_suppressed(session.table(changes.view), work.bronze.schema.fields)
     with temporary_view(session, "kept", kept) as view:
         yield replace(changes, view=view, with_forgotten=changes.view)
 
@@ -91,12 +91,12 @@ def stored_forgotten(
     rows = session.read.format("delta").load(location)
     if records_givers(silver):
         found = rows_with_others_values(session, location, silver, of_silver, unknown=True)
-        theirs = of_silver.without(found, fields)
+        theirs = of_silver.exclude_suppressed(found, fields)
     else:
-        theirs = of_silver.only(rows, fields)
+        theirs = of_silver.select_suppressed(rows, fields)
     with (
         temporary_view(session, "stored_theirs", theirs) as view,
-        temporary_view(session, "stored_others", of_silver.without(rows, fields)) as others,
+        temporary_view(session, "stored_others", of_silver.exclude_suppressed(rows, fields)) as others,
     ):
         yield StoredForgotten(view, others)
 
@@ -118,8 +118,8 @@ def _with_dropped(
 ) -> Iterator[Changes]:
     """Yield the changes with a view of the rows that earlier merges left out of full dumps.
 
-    Silver does not have them, and yet they show that their dump has their key. Only rows of that kind are read, and of
-    them the columns of key, order and conditions.
+    These rows are not in silver, but they prove that the key is present in the dump. Only rows of that kind are read,
+    and of them the columns of key, order and conditions.
     """
     birth = work.table.birth
     if not rules.are_dumps or rules.skipped is None or birth is None or changes.why_full is not None:
@@ -131,7 +131,7 @@ def _with_dropped(
         # Of a registered table, the batch of a row is not known. The next merge corrects what a later batch decided.
         rows = rows.where(F.col("_batch") <= changes.n)
     if suppression is not None:
-        rows = suppression.without(rows, work.bronze.schema.fields)
+        rows = suppression.exclude_suppressed(rows, work.bronze.schema.fields)
     nothing = ("CAST(NULL AS BIGINT) AS _tidegate_n", "'' AS _tidegate_path", "0L AS _tidegate_row")
     with temporary_view(session, "dropped", rows.selectExpr("*", *nothing)) as view:
         yield replace(changes, dumps=replace(changes.dumps, dropped=view))

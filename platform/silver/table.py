@@ -15,9 +15,9 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import CHANGED_AT, CHANGED_BATCH, DELETED, JOINED, LEFT, LEFT_TYPE
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.persons import Persons
-from tidegate.platform.core.schema.column_reference import spelled
+from tidegate.platform.core.schema.column_reference import spell_path
 from tidegate.platform.core.schema.column_statistics import is_personal_path, only_statistics, statistics_paths
-from tidegate.platform.core.schema.column_types import Array, Field, folded
+from tidegate.platform.core.schema.column_types import Array, Field, fold_name
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, needs_mapping, silver_source_columns
 from tidegate.platform.core.schema.sql_literal import delta_table, parenthesize, properties_sql
 from tidegate.platform.core.schema.sql_types import simple_type
@@ -25,7 +25,7 @@ from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
 from tidegate.platform.core.silver.awaited import with_awaited
 from tidegate.platform.core.silver.expectations import conditions
 from tidegate.platform.core.silver.expression_types import TypesOf, UnfitExpression, UnsuitableColumns, unfit_option
-from tidegate.platform.core.silver.presets import resolved
+from tidegate.platform.core.silver.presets import resolve_presets
 from tidegate.platform.core.silver.recorded_options import (
     OPTIONS,
     REBUILDING,
@@ -63,13 +63,13 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
     columns = _source_columns(work)
     silver = f"silver.{work.table.spec.name}"
     try:
-        rules = fitting_rules(resolved(work.spec, columns), columns, types_of, work.table.spec.columns)
+        rules = fitting_rules(resolve_presets(work.spec, columns), columns, types_of, work.table.spec.columns)
     except UnsuitableColumns as error:
         raise ValueError(f"{silver}: bronze {error}") from None
     if why := _refusal(work, rules, is_rebuild=work.is_whole_rebuild):
         raise ValueError(f"{silver}: {why}")
     rules = replace(rules, persons=_persons(work, rules))
-    left = work.silver.schema.named(LEFT)
+    left = work.silver.schema.find_column(LEFT)
     # Also of a table whose rows leave nothing any more: what it records of older rows would become wrong.
     return replace(rules, records_left=True) if left is not None and left.type == LEFT_TYPE else rules
 
@@ -83,12 +83,12 @@ def _persons(work: PendingMerge, rules: MergeRules) -> Persons | None:
     found = subject_paths(work.spec, (*personal.subject, RESCUED_COLUMN), columns)
     rescued = found.pop(RESCUED_COLUMN, [])
 
-    def held(paths: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-        return (path for each in paths if (path := spelled(each, rules.columns)))
+    def held_paths(paths: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+        return (path for each in paths if (path := spell_path(each, rules.columns)))
 
     return Persons(
-        tuple(dict.fromkeys(held(chain.from_iterable(found.values())))),
-        tuple((column[0], name) for column in held(rescued) for name in personal.subject),
+        tuple(dict.fromkeys(held_paths(chain.from_iterable(found.values())))),
+        tuple((column[0], name) for column in held_paths(rescued) for name in personal.subject),
     )
 
 
@@ -135,7 +135,7 @@ def _check_conditions(conditions: Mapping[str, str], rules: MergeRules, types_of
         rules: what a row of bronze is in silver.
         types_of: returns the types of SQL expressions over a relation of bronze's rows.
     """
-    relation = rules.over(BRONZE)
+    relation = rules.add_row_value(BRONZE)
     sqls = {name: f"coalesce({parenthesize(text)}, false)" for name, text in conditions.items()}
     # Spark refuses aggregates next to a column. A merge counts with expectations, and Spark counts with nothing random.
     column = next(iter(rules.values.values()))
@@ -237,7 +237,7 @@ def record_first_reading(lake: Lake, work: PendingMerge) -> None:
 
 
 def record_subject(lake: Lake, work: PendingMerge) -> None:
-    """Record in a silver table where its next rows have the subject of their row, before it has any of them.
+    """Record which columns of the silver table identify the subject, before the first such row is written.
 
     Forgetting looks there for ever, also after another option of the merge gave the subject another column.
     """
@@ -276,7 +276,7 @@ def _subject_record(work: PendingMerge, after: int) -> dict[str, str]:
 def widen_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> bool:
     """Add the columns that only bronze has, and the wider types of bronze. Returns whether there were any."""
     columns = [*rules.stored, *([Field(LEFT, LEFT_TYPE)] if rules.records_left else [])]
-    wider = work.silver.schema.with_field_types(columns).adding(columns)
+    wider = work.silver.schema.with_field_types(columns).with_missing_fields(columns)
     if wider == work.silver.schema:
         return False
     lake.delta.add_columns(work.location, wider)
@@ -312,7 +312,7 @@ def private_statistics(spec: TableSpec, columns: Sequence[Field], bronze: Sequen
     personal, origins = spec.personal.paths, silver_origins(spec.silver, bronze)
     private = [origin.place for origin in origins if is_personal_path(origin.path, personal)]
     public = [origin.place for origin in origins if not is_personal_path(origin.path, personal)]
-    paths = ((path, tuple(map(folded, path))) for path in statistics_paths(columns))
+    paths = ((path, tuple(map(fold_name, path))) for path in statistics_paths(columns))
     return only_statistics(path for path, form in paths if _is_of(form, public) and not _is_of(form, private))
 
 

@@ -12,7 +12,7 @@ from tidegate.platform.core.silver.merge_mode import MergeMode
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.properties import set_properties
-from tidegate.platform.silver.newest_rows import before_truncate, order_from_json
+from tidegate.platform.silver.newest_rows import older_than_truncate, order_from_json
 from tidegate.platform.silver.pending import PendingMerge
 
 #: Properties of a silver table: the order of its newest truncate as JSON, and that of the newest one of bronze before a
@@ -75,7 +75,7 @@ def record_truncate(
         stays = before = None
     elif mode in (MergeMode.REREAD, MergeMode.SINCE):
         stays = before
-    newest = _newest(session, rules, stays, found)
+    newest = _newer_order(session, rules, stays, found)
     if mode is MergeMode.SINCE and known not in (None, newest):
         raise ValueError(
             f"silver.{work.table.spec.name}: bronze does not have the newest truncate any more, which deleted rows of "
@@ -98,12 +98,12 @@ def _reset_properties(work: PendingMerge, mode: MergeMode, is_recorded: bool) ->
     return {_TRUNCATED_BEFORE_BATCH: work.app_id} if mode is MergeMode.AFTER_RESET and is_recorded else {}
 
 
-def _newest(session: SparkSession, rules: MergeRules, one: str | None, other: str | None) -> str | None:
+def _newer_order(session: SparkSession, rules: MergeRules, left: str | None, right: str | None) -> str | None:
     """Returns the newer of two orders, as JSON of structs."""
-    if one is None or other is None or one == other:
-        return other if one is None else one
-    older = before_truncate(rules, order_from_json(rules, other), one)
-    return one if session.sql(f"SELECT {older}").collect()[0][0] else other
+    if left is None or right is None or left == right:
+        return right if left is None else left
+    older = older_than_truncate(rules, order_from_json(rules, right), left)
+    return left if session.sql(f"SELECT {older}").collect()[0][0] else right
 
 
 def _record(lake: Lake, work: PendingMerge, wanted: Mapping[str, str | None]) -> None:

@@ -23,7 +23,7 @@ from tidegate.platform.definitions import build_definitions
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.spark.collected import collected
+from tidegate.platform.lake.spark.collected import collect_rows
 from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.local.provision import Clients, provision
 from tidegate.platform.local.stack import LocalStack
@@ -61,7 +61,7 @@ class TestLake:
         self.bucket, self.lake_bucket, queue = f"landing-{name}", f"lake-{name}", f"events-{name}"
         self.output_bucket = f"output-{name}"
         self.path = folder / "lake.yaml"
-        full = [self._placed(table, name) for table in tables]
+        full = [self._place_table(table, name) for table in tables]
         body = {
             "queues": [{"url": stack.aws.queue_url(queue)}],
             "buckets": [self.bucket],
@@ -74,7 +74,7 @@ class TestLake:
         self.path.write_text(yaml.safe_dump(body, sort_keys=False))
         self.clients: Clients = stack.clients()
         self.config: LakeConfig = load_lake(self.path)
-        provision(self.clients, WantedResources.of(self.config))
+        provision(self.clients, WantedResources.from_config(self.config))
 
     @cached_property
     def resource(self) -> LakeResource:
@@ -158,7 +158,7 @@ class TestLake:
         partition = self.key(table) if table else None
         with dg.DagsterInstance.ephemeral() as instance:
             if partition:
-                instance.add_dynamic_partitions(LakeNames.of(self.config).name("tables"), [partition])
+                instance.add_dynamic_partitions(LakeNames.from_config(self.config).name("tables"), [partition])
             try:
                 return dg.materialize(
                     [found],
@@ -171,7 +171,7 @@ class TestLake:
                 # Dagster's page shows the failure. A test knows the error.
                 raise failure.__cause__ or failure from None
 
-    def _placed(self, table: Mapping[str, Any], lake: str) -> dict[str, Any]:
+    def _place_table(self, table: Mapping[str, Any], lake: str) -> dict[str, Any]:
         if "row_queue" in table:
             return {**table, "row_queue": {**table["row_queue"], "name": f"{table['row_queue']['name']}-{lake}"}}
         placed = {**table, "prefix": _uri(self.bucket, table["prefix"])}
@@ -193,7 +193,7 @@ class TestLake:
             SqlNames(self.lake).name_tables()
         else:
             SqlNames(self.lake).name_queried_tables({name for schema, name in asked if schema in _SCHEMAS})
-        return collected(self.lake.delta.session.sql(query))
+        return collect_rows(self.lake.delta.session.sql(query))
 
 
 def _uri(bucket: str, prefix: str) -> str:

@@ -175,7 +175,7 @@ class Application:
         for header in sender.scheme.headers:
             unread.header(header)
         length = request.headers.get("content-length")
-        async with self._unverified.reading(request.client.host if request.client else ""):
+        async with self._unverified.hold_place(request.client.host if request.client else ""):
             body = await request_body(request.stream(), length, spec.max_bytes, self._body_seconds)
         received = Received(request.headers, body, time.time())
         delivery = delivery_of(sender.scheme, spec.name, received, sender.secrets, spec.retry_days)

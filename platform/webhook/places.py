@@ -75,7 +75,7 @@ class Unverified:
         self._held = Places[asyncio.Timeout]()
 
     @asynccontextmanager
-    async def reading(self, address: str) -> AsyncIterator[None]:
+    async def hold_place(self, address: str) -> AsyncIterator[None]:
         """Hold a place while a body is read.
 
         Args:

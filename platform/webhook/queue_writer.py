@@ -75,21 +75,21 @@ class QueueWriter:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _start_posts(self) -> None:
-        while self._idle and (batch := self._next()):
+        while self._idle and (batch := self._next_entries()):
             self._idle -= 1
             task = asyncio.ensure_future(self._post(batch))
             self._tasks.add(task)  # the loop itself does not keep it
             task.add_done_callback(self._tasks.discard)
 
-    def _next(self) -> list[_Entry]:
+    def _next_entries(self) -> list[_Entry]:
         batch: list[_Entry] = []
         size = 0
         while self._waiting and len(batch) < _MAX_PER_CALL:
-            one = self._waiting[0]
-            if one.answer.done():  # its sender was answered that it took too long
+            entry = self._waiting[0]
+            if entry.answer.done():  # its sender was answered that it took too long
                 self._waiting.popleft()
                 continue
-            size += one.size
+            size += entry.size
             if batch and size > _MAX_BYTES:
                 break
             batch.append(self._waiting.popleft())
@@ -97,7 +97,7 @@ class QueueWriter:
 
     async def _post(self, batch: list[_Entry]) -> None:
         try:
-            rows = [one.row for one in batch]
+            rows = [entry.row for entry in batch]
             codes = await asyncio.get_running_loop().run_in_executor(self._pool, self._codes, rows)
         except Exception as error:  # whatever it is, no delivery may hang, and none was stored for certain
             codes = [type(error).__name__] * len(batch)
@@ -107,9 +107,9 @@ class QueueWriter:
             self._say(
                 f"SQS did not store {sum(map(bool, codes))} of {len(codes)} rows: {', '.join(sorted({*codes} - {''}))}"
             )
-        for one, code in zip(batch, codes, strict=True):
-            if not one.answer.done():
-                one.answer.set_result(code)
+        for entry, code in zip(batch, codes, strict=True):
+            if not entry.answer.done():
+                entry.answer.set_result(code)
         self._start_posts()
 
     def _codes(self, rows: Rows) -> list[str]:

@@ -20,7 +20,7 @@ from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.core.webhook.schemes import scheme_of
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.aws.sqs import Queue
-from tidegate.platform.lake.secret_text import exposed
+from tidegate.platform.lake.secret_text import explain_exposure
 from tidegate.platform.webhook.application import Application, RateLimit, Sender
 from tidegate.platform.webhook.http_protocol import BoundedProtocol
 from tidegate.platform.webhook.queue_writer import QueueWriter
@@ -56,7 +56,7 @@ class WebhookServer:
         self._say = say
         secrets = _secrets(config.webhooks, environ)
         for webhook in config.webhooks:
-            for why in filter(None, map(exposed, webhook.secrets)):
+            for why in filter(None, map(explain_exposure, webhook.secrets)):
                 say(f"WARNING: webhook {webhook.name}: {why}")
         client = cache(aws.queues)
         specs = {webhook.queue: config.row_queue(webhook.queue) for webhook in config.webhooks}
@@ -73,7 +73,7 @@ class WebhookServer:
             )
             for webhook in config.webhooks
         }
-        self._application = Application(senders, self._unready, say)
+        self._application = Application(senders, self._describe_faults, say)
 
     def run(self, host: str, port: int, operations_port: int) -> None:
         """Answer requests until SIGTERM or SIGINT. Deliveries that are under way then are still answered.
@@ -86,7 +86,7 @@ class WebhookServer:
         Raises:
             OSError: the address cannot be used.
         """
-        with _listening(host, port) as listener, _listening(host, operations_port) as inner:
+        with _open_socket(host, port) as listener, _open_socket(host, operations_port) as inner:
             operations = _Operations(_config(self._application.operations()), self._say, inner)
             try:
                 _Server(_config(self._application.public()), self._say, listener, operations).run([listener])
@@ -97,15 +97,15 @@ class WebhookServer:
                     writer.close()
         self._say("stopped")
 
-    async def _unready(self) -> str:
+    async def _describe_faults(self) -> str:
         """Return what is wrong with the queues. Probes that come together share one answer."""
         now = time.monotonic()
         if self._probe is None or now - self._probe[0] > _READY_SECONDS:
-            self._probe = now, asyncio.ensure_future(self._probed())
+            self._probe = now, asyncio.ensure_future(self._probe_queues())
         return await asyncio.shield(self._probe[1])
 
-    async def _probed(self) -> str:
-        async def wrong(queue: Queue) -> str:
+    async def _probe_queues(self) -> str:
+        async def find_fault(queue: Queue) -> str:
             try:
                 await asyncio.wait_for(asyncio.to_thread(queue.require_sending), _PROBE_SECONDS)
             except ClientError as error:
@@ -114,7 +114,7 @@ class WebhookServer:
                 return f"queue {queue.name}: {type(error).__name__}"
             return ""
 
-        return "; ".join(filter(None, await asyncio.gather(*map(wrong, self._queues))))
+        return "; ".join(filter(None, await asyncio.gather(*map(find_fault, self._queues))))
 
 
 def max_connections() -> int:
@@ -123,9 +123,9 @@ def max_connections() -> int:
     A third of the files is for each port, and one for queues and secrets: a process without a file to spare accepts no
     connection of anybody.
     """
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    return _MAX_CONNECTIONS if most == resource.RLIM_INFINITY else min(_MAX_CONNECTIONS, most // 3)
+    _, hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
+    return _MAX_CONNECTIONS if hard_limit == resource.RLIM_INFINITY else min(_MAX_CONNECTIONS, hard_limit // 3)
 
 
 def _config(application: Starlette) -> uvicorn.Config:
@@ -196,7 +196,7 @@ def _secrets(webhooks: Sequence[WebhookSpec], environ: Mapping[str, str]) -> dic
     return found
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _open_socket(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

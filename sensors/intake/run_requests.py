@@ -29,20 +29,20 @@ def bronze_requests(
         after: the inbox folder at which the last tour ended.
         until: when to stop, by `time.monotonic`. At least one table is read in any case.
     """
-    names = LakeNames.of(lake.config)
+    names = LakeNames.from_config(lake.config)
     runs = table_runs(instance, names, (TRIGGER_TAG, "sensor"), now)
     due_tables = find_due_tables(
-        lake.store.inbox.tour(after),
+        lake.store.inbox.walk_backlogs(after),
         lake.config,
         now,
         held=runs.active | tables_in_backoff(runs, lake.config, now),
         max_runs=MAX_RUNS - runs.tagged,
         after=after,
         alone=runs.failures,
-        goes_on=lambda: time.monotonic() < until,
+        has_time=lambda: time.monotonic() < until,
     )
     assignment = assign_runs(due_tables.due, runs.failures)
-    own = [_own(names, table, runs) for table in assignment.own]
+    own = [_request_own_run(names, table, runs) for table in assignment.own]
     return due_tables, [*own, *(_shared_run_request(names, tables) for tables in assignment.shared)]
 
 
@@ -55,7 +55,7 @@ def tables_in_backoff(runs: TableRuns, config: LakeConfig, now: float) -> set[st
     }
 
 
-def _own(names: LakeNames, table: str, runs: TableRuns) -> dg.RunRequest:
+def _request_own_run(names: LakeNames, table: str, runs: TableRuns) -> dg.RunRequest:
     tags = {TRIGGER_TAG: "sensor", TABLE_TAG: names.label(table)}
     if table in runs.failures:
         tags[FAILURES_TAG] = str(runs.failures[table].number)

@@ -39,7 +39,7 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
         jobs: of runs of one table, and of runs that several tables share.
     """
 
-    order, held, names = QueueOrder(), HeldEvents(), LakeNames.of(config)
+    order, held, names = QueueOrder(), HeldEvents(), LakeNames.from_config(config)
     queues = {spec.name: names.queue(spec.name) for spec in config.every_queue}
 
     @dg.sensor(

@@ -101,8 +101,8 @@ def test_a_demo_that_was_interrupted_and_run_again_has_every_count_right(report:
 @pytest.mark.usefixtures("report")
 def test_the_demo_ends_with_the_stories_of_two_keys(demo: DemoProcess) -> None:
     """`why` of a flight that was deleted and came late, and the history of a reading that was deleted and came back."""
-    told = demo.output.split("One flight: tidegate why silver.flights", 1)[1]
-    flight, reading = told.split("One reading: silver.weather is a history", 1)
+    answers = demo.output.split("One flight: tidegate why silver.flights", 1)[1]
+    flight, reading = answers.split("One reading: silver.weather is a history", 1)
     assert {"tombstone", "older"} <= set(flight.split())
     assert re.findall(r" 2013-.*\b(True|False)\b", reading) == ["False", "True"]
 
@@ -191,10 +191,10 @@ def test_a_dropped_file_and_a_doubled_row_are_seen(
     demo: DemoProcess, are_gone: Callable[[Mapping[int, str]], bool]
 ) -> None:
     """The last test, because it damages the tables. A report of them must show the damage."""
-    settings = Settings.of(json.loads((demo.home / "stack.json").read_text())["environ"])
+    settings = Settings.from_environ(json.loads((demo.home / "stack.json").read_text())["environ"])
     with isolated_session(settings.spark) as spark:
         dropped = _spoil(spark)
-    with settings.opened() as lake, dg.DagsterInstance.from_config(str(demo.home / "dagster")) as instance:
+    with settings.open_lake() as lake, dg.DagsterInstance.from_config(str(demo.home / "dagster")) as instance:
         accounts = read_accounts(lake)
         expected = run_oracle(demo.home / "producers")
         spoiled = build_report(lake, instance, expected, accounts, accounts, sent=0, started=time.time())

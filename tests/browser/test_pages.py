@@ -142,7 +142,7 @@ def test_column_lineage_is_seen_from_silver_to_bronze(page: Page, ui: str) -> No
     answer = page.request.post(f"{ui}/graphql", data={"query": LINEAGE}).json()
     (made,) = answer["data"]["assetNodeOrError"]["assetMaterializations"]
     (lineage,) = [entry["lineage"] for entry in made["metadataEntries"] if "lineage" in entry]
-    assert {one["columnName"]: one["columnDeps"] for one in lineage}["_deleted"] == [
+    assert {item["columnName"]: item["columnDeps"] for item in lineage}["_deleted"] == [
         {"assetKey": {"path": ["bronze", "orders"]}, "columnName": "state"}
     ]
 

@@ -85,7 +85,7 @@ def _tables(make_lake: MakeLake, name: str | None) -> GetTable:
     taken: set[str] = set()
 
     def table(kind: str) -> Watched:
-        found = next(one for one in lake().tables if one.startswith(kind) and one not in taken)
+        found = next(table for table in lake().tables if table.startswith(kind) and table not in taken)
         taken.add(found)
         return lake().tables[found]
 

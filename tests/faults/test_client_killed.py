@@ -61,7 +61,7 @@ def test_run_dies_between_the_ledger_and_the_inbox(unused: Callable[[str], Watch
     table.put("a")
     lake.take_in()
     table.dies_at("record-ledger")
-    assert len(lake.lake.store.inbox.waiting(table.table_key)) == 1
+    assert len(lake.lake.store.inbox.waiting_manifests(table.table_key)) == 1
     assert sorted(table.headers()) == [1]
     (done,) = table.run()
     assert (done.batch.n, done.found, done.landed.replayed) == (1, True, True), "it is reported, not ingested again"
@@ -87,7 +87,7 @@ def test_client_killed_while_its_commit_is_in_flight(kind: str, first: str, prox
         assert held.forwarded == [200]
         (done,) = table.run()
     assert done.landed.replayed
-    goes_on(table)
+    continues_afterwards(table)
 
 
 @pytest.mark.parametrize("kind", ["reg", "load"])
@@ -101,10 +101,10 @@ def test_client_killed_before_its_commit_is_claimed(kind: str, proxied: Callable
     held.release()
     held.wait_forwarded(DEADLINE)
     assert held.forwarded == [200]
-    goes_on(table)
+    continues_afterwards(table)
 
 
-def goes_on(table: Watched) -> None:
+def continues_afterwards(table: Watched) -> None:
     table.put("after")
     table.lake.take_in()
     table.run()

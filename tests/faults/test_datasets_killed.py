@@ -54,7 +54,7 @@ class Dataset:
         hints = [Hint(key, Event(f"m{next(_events)}#0")) for key in keys]
         table = self.lake.key(TABLE)
         # One manifest for each hint, because a batch takes whole manifests of at most `max_files` hints.
-        self.lake.lake.store.inbox.put([Manifest.new(table, "intake", [hint]) for hint in hints])
+        self.lake.lake.store.inbox.put([Manifest.create(table, "intake", [hint]) for hint in hints])
 
     def run(self) -> list[BatchResult]:
         return run_table(self.lake.lake.table(self.lake.key(TABLE)), RunOptions(run_id="fresh"))
@@ -83,7 +83,7 @@ class Dataset:
         assert self.statuses() == {**dict.fromkeys(self.parts, "committed"), self.signal: "complete"}
         store = self.lake.lake.store
         assert store.waiting_signals(self.lake.key(TABLE)).waiting_for(self.parts) == {}
-        assert store.inbox.waiting() == []
+        assert store.inbox.waiting_manifests() == []
         assert self.noted() == (0, set())
 
     def noted(self) -> tuple[int, set[str]]:

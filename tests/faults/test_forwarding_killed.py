@@ -115,11 +115,11 @@ class Scene:
     def hinted(self) -> set[str]:
         """The keys of all hints in the inbox."""
         inbox = self.lake.store.inbox
-        found = [inbox.of(table) for table in inbox.tables()]
+        found = [inbox.table_inbox(table) for table in inbox.tables()]
         return {
             hint.key
             for table in found
-            for manifest in table.read([waiting.id for waiting in table.waiting()])
+            for manifest in table.read([waiting.id for waiting in table.waiting_manifests()])
             for hint in manifest.hints
         }
 

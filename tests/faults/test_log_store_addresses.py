@@ -74,7 +74,7 @@ def test_f7_writers_whose_dynamodb_is_in_different_regions_lose_nothing(
         assert here.ask("write 0 first") == "ack"
         assert there.ask("write 0 other") == "exists"
         held = arena.proxy.hold("PUT", log.publication(1))
-        here.tell("write 1 slow")
+        here.send_line("write 1 slow")
         held.wait_caught(DEADLINE)
         assert there.ask("write 1 quick") == "ack"
         held.release()
@@ -102,7 +102,7 @@ def test_f12_every_spelling_of_a_path_has_the_same_entries(
     other = arena.store(spelled.format(bucket=bucket, table=table)).wait_ready()
     assert first.ask("write 0 first") == "ack"
     held = arena.proxy.hold("PUT", "/_delta_log/0{19}1\\.json")
-    first.tell("write 1 slow")
+    first.send_line("write 1 slow")
     held.wait_caught(DEADLINE)
     assert plain.open_entries() == [1]
     assert other.ask("list") == "listed [0, 1]", "the entry that is pending was not found"

@@ -34,7 +34,7 @@ def test_f1_what_was_staged_and_not_claimed_is_nothing_and_is_swept(
 ) -> None:
     writer, (other,) = arena.begun_by_a_process(log, others=1)
     held = arena.proxy.hold("POST", "/PutItem$")
-    writer.tell("write 1 lost")
+    writer.send_line("write 1 lost")
     held.wait_caught(DEADLINE)
     writer.kill()
     assert other.ask("list") == "listed [0]"
@@ -58,7 +58,7 @@ def test_f1_what_was_staged_and_not_claimed_is_nothing_and_is_swept(
 def test_f2_what_a_killed_writer_claimed_is_published_by_the_next_reader(arena: Arena, log: DeltaLog) -> None:
     writer, (other,) = arena.begun_by_a_process(log, others=1)
     held = arena.proxy.hold("PUT", log.publication(1))
-    writer.tell("write 1 claimed")
+    writer.send_line("write 1 claimed")
     held.wait_caught(DEADLINE)
     writer.kill()
     assert log.open_entries() == [1]
@@ -74,7 +74,7 @@ def test_f2_what_a_killed_writer_claimed_is_published_by_the_next_reader(arena: 
 def test_f3_what_a_killed_writer_published_is_completed_by_the_next_writer(arena: Arena, log: DeltaLog) -> None:
     writer, (other,) = arena.begun_by_a_process(log, others=1)
     held = arena.proxy.hold("POST", "/UpdateItem$")
-    writer.tell("write 1 published")
+    writer.send_line("write 1 published")
     held.wait_caught(DEADLINE)
     writer.kill()
     assert log.versions() == [0, 1]
@@ -92,12 +92,12 @@ def test_f6_eight_recoverers_and_a_paused_writer_publish_the_same_bytes_once(are
     held = arena.proxy.hold("PUT", log.publication(1))
     published = arena.proxy.count("PUT", log.publication(1))
     completed = arena.proxy.count("POST", "/UpdateItem$")
-    writer.tell("write 1 slow")
+    writer.send_line("write 1 slow")
     held.wait_caught(DEADLINE)
     writer.pause()
 
     for reader in readers:
-        reader.tell("list")
+        reader.send_line("list")
     assert {reader.answer(DEADLINE) for reader in readers} == {"listed [0, 1]"}
     held.release()
     held.wait_forwarded(DEADLINE)
@@ -132,7 +132,7 @@ def test_an_interrupted_writer_reports_the_truth_and_continues(where: str, arena
     """The pending request arrives. The writer leaves the following steps to other writers."""
     writer, other = arena.begun(log, others=1)
     held = arena.proxy.hold("POST|PUT", "/PutItem$" if where == "its claim" else log.publication(1))
-    writer.tell("interrupt 1 half")
+    writer.send_line("interrupt 1 half")
     held.wait_caught(DEADLINE)
     time.sleep(INTERRUPTED_AFTER + 0.5)
     held.release()
@@ -236,7 +236,7 @@ def test_f8_a_commit_whose_entry_has_expired_is_not_made_twice(arena: Arena, log
     """A writer that slept for longer than the TTL claims a version whose entry has expired."""
     writer, other = arena.begun(log, others=1)
     held = arena.proxy.hold("POST", "/PutItem$")
-    writer.tell("write 1 late")
+    writer.send_line("write 1 late")
     held.wait_caught(DEADLINE)
     assert other.ask("write 1 other") == "ack"
     log.forget(1)
@@ -323,7 +323,7 @@ def _race(arena: Arena, root: str, scale: Scale, rng: random.Random) -> list[lis
 
     def born(i: int, life: int) -> LogStoreProcess:
         process = arena.process(root)
-        process.tell(command.format(f"writer{i}/{life}"))
+        process.send_line(command.format(f"writer{i}/{life}"))
         return process
 
     lives = [[born(i, 0)] for i in range(scale.writers)]
@@ -360,8 +360,8 @@ def _attempts(said: list[str], root: str) -> Iterator[Attempt]:
         if kind == "try":
             tried[content] = Attempt(root + table, int(version), content, int(moment))
         else:
-            one = tried[content]
-            tried[content] = Attempt(one.table, one.version, content, one.begun, kind, int(moment))
+            attempt = tried[content]
+            tried[content] = Attempt(attempt.table, attempt.version, content, attempt.begun, kind, int(moment))
     yield from tried.values()
 
 
@@ -427,9 +427,9 @@ def _check(log: DeltaLog, attempts: list[Attempt], foreign: Foreign, where: str)
     assert len(set(contents)) == len(contents), f"{where}: a commit is there twice"
     by_content = {attempt.content: attempt for attempt in attempts}
     for version, content in enumerate(contents):
-        one = by_content[content]
-        assert one.version == version, f"{where}: {one} is version {version}"
-        assert one.outcome in ("ack", "unknown", ""), f"{where}: {one} is there"
+        item = by_content[content]
+        assert item.version == version, f"{where}: {item} is version {version}"
+        assert item.outcome in ("ack", "unknown", ""), f"{where}: {item} is there"
         assert foreign.seen.get((log.location, version), content) == content, f"{where}: version {version} changed"
     acknowledged = sorted(
         (attempt for attempt in attempts if attempt.outcome == "ack"), key=lambda attempt: attempt.version

@@ -76,7 +76,7 @@ def _stood(make_lake: Callable[..., FaultLake]) -> dict[tuple[str, str], Stood]:
     for table in lake.tables.values():
         table.first_wave()
     lake.take_in()
-    found = {case: Stood(lake.tables[name], lake.tables[name].stands_at(case[0])) for case, name in names.items()}
+    found = {case: Stood(lake.tables[name], lake.tables[name].hold_at(case[0])) for case, name in names.items()}
     for table in found.values():
         try:
             table.run.wait_reached()  # type: ignore[attr-defined]
@@ -115,36 +115,36 @@ def _in_flight(make_lake: Callable[..., FaultLake], servers: FaultServers) -> di
 
 @pytest.mark.parametrize("seam", SEAMS)
 def test_server_killed_while_a_run_waits_at_a_seam(seam: str, killed: Killed) -> None:
-    for one in [stood for case, stood in killed.stood.items() if case[0] == seam]:
-        assert not one.missed, one.missed
-        one.table.run()
-        one.table.check()
+    for item in [stood for case, stood in killed.stood.items() if case[0] == seam]:
+        assert not item.missed, item.missed
+        item.table.run()
+        item.table.check()
 
 
 @pytest.mark.parametrize("case", ["reg bronze", "load bronze", "ledger"])
 def test_server_killed_while_its_commit_is_in_flight(case: str, killed: Killed) -> None:
-    one = killed.in_flight[case]
-    one.client.kill()
+    in_flight = killed.in_flight[case]
+    in_flight.client.kill()
     # The commit was claimed: the next reader publishes it, and finds that the batch is already committed.
-    assert [done.landed.replayed for done in one.table.run()] == [True]
-    one.held.release()
-    one.held.wait_forwarded(DEADLINE)
-    assert one.held.forwarded == [412], "the dead server's commit was published twice"
-    one.table.put("after")
-    one.table.lake.take_in()
-    one.table.run()
-    one.table.check()
+    assert [done.landed.replayed for done in in_flight.table.run()] == [True]
+    in_flight.held.release()
+    in_flight.held.wait_forwarded(DEADLINE)
+    assert in_flight.held.forwarded == [412], "the dead server's commit was published twice"
+    in_flight.table.put("after")
+    in_flight.table.lake.take_in()
+    in_flight.table.run()
+    in_flight.table.check()
 
 
 def test_server_killed_while_it_stages_rows(killed: Killed) -> None:
     """The files are good, whatever error the client gets when the server is back. None may be quarantined."""
-    one = killed.in_flight["staged file"]
-    one.held.release()
-    one.client.wait_ended()
+    in_flight = killed.in_flight["staged file"]
+    in_flight.held.release()
+    in_flight.client.wait_ended()
     # The run that lost the server has noted what was being read. One loss has no other effect.
-    inbox = one.table.lake.lake.store.inbox
-    (note,) = [waiting.id for waiting in inbox.waiting(one.table.table_key) if is_note(waiting.id)]
-    (lost,) = inbox.of(one.table.table_key).read([note])
-    assert [(hint.key, hint.cause.name) for hint in lost.hints] == [(one.table.key("c"), "ServerLostAlone")]
-    one.table.run()
-    one.table.check()
+    inbox = in_flight.table.lake.lake.store.inbox
+    (note,) = [waiting.id for waiting in inbox.waiting_manifests(in_flight.table.table_key) if is_note(waiting.id)]
+    (lost,) = inbox.table_inbox(in_flight.table.table_key).read([note])
+    assert [(hint.key, hint.cause.name) for hint in lost.hints] == [(in_flight.table.key("c"), "ServerLostAlone")]
+    in_flight.table.run()
+    in_flight.table.check()

@@ -95,7 +95,7 @@ class Course:
             table.events[None] += len(self.lost[name])
             self.happened["found by a listing"] += len(self.lost[name])
             self.lost[name] = []
-            assert table.told_by_listings() == self.listed[name]
+            assert table.reported_by_listings() == self.listed[name]
             assert run_table(self.lake.lake.table(table.table_key), RunOptions(run_id="again", listing=True)) == []
             table.check()
         wait_until(self._nothing_waits, "a queue without messages")
@@ -199,12 +199,12 @@ class Course:
         """Run ticks until these changes have become hints."""
         hints = 0
 
-        def all_told() -> bool:
+        def all_reported() -> bool:
             nonlocal hints
             hints += self._tick()
             return hints >= changes
 
-        wait_until(all_told, f"the hints of {changes} messages")
+        wait_until(all_reported, f"the hints of {changes} messages")
 
     def _tick(self) -> int:
         taken = take_in(self.lake.lake, seconds=0.9, queues=self.lake.lake.queues[:1])

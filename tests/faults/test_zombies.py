@@ -24,7 +24,7 @@ def test_stopped_at_every_seam_and_resumed_two_batches_later(kind: str, unused: 
     lake.take_in()
     zombies = []
     for seam in SEAMS:
-        zombie = table.stands_at(seam)
+        zombie = table.hold_at(seam)
         zombie.wait_reached()
         zombies.append(zombie)
     for stem in ("f", "g"):

@@ -73,7 +73,7 @@ MUTANTS = (
     Mutant(
         "the object of a row queue's messages is written after their delete",
         1,
-        "FairDrain._routed",
+        "FairDrain._route_messages",
         "            return messages, write_row_objects(messages, table, self._lake.store.objects)\n",
         "            queue.delete(messages)\n"
         "            return messages, write_row_objects(messages, table, self._lake.store.objects)\n",
@@ -82,7 +82,7 @@ MUTANTS = (
     Mutant(
         "the body of a message overrides the identity that it carries",
         1,
-        "identified",
+        "identify_row",
         "    if carried is None:\n        text, publication",
         "    if True:\n        text, publication",
         (
@@ -92,7 +92,7 @@ MUTANTS = (
     Mutant(
         "an envelope of any topic gives a row its identity",
         1,
-        "identified",
+        "identify_row",
         "if publication.topic != topic:",
         "if topic is None:",
         (
@@ -102,7 +102,7 @@ MUTANTS = (
     Mutant(
         "a row may be of any year to come",
         1,
-        "identified",
+        "identify_row",
         "if arrived.sent_at and origin.sent_at > arrived.sent_at + _AHEAD_MILLIS:",
         "if origin.sent_at > LATEST:",
         ("tests/unit/platform/intake/test_row_objects.py::test_a_time_counts_up_to_a_day_after_the_message_came",),
@@ -207,7 +207,7 @@ MUTANTS = (
     Mutant(
         "a secret that every user may read is no finding",
         4,
-        "exposed",
+        "explain_exposure",
         "    if not mode & (_FOR_OTHERS | _TO_CHANGE):\n",
         "    if not mode & _TO_CHANGE:\n",
         (
@@ -361,7 +361,7 @@ MUTANTS = (
     Mutant(
         "a bucket that was dropped in the minute of its inventory returns",
         6,
-        "_by_folder",
+        "_folder_order",
         'F.regexp_replace("key", "/[^/]*$", "").alias("folder"), "key")',
         '"key")',
         (
@@ -379,7 +379,7 @@ MUTANTS = (
     Mutant(
         "two queues bring more new tables together than a day may have",
         1,
-        "KnownTables.routed",
+        "KnownTables.route_messages",
         "                if self._state is before:\n",
         "                if self._state is not None:\n",
         (f"{_TROUBLED}test_two_queues_together_bring_no_more_new_tables_than_the_day_may_have",),
@@ -464,7 +464,7 @@ MUTANTS = (
     Mutant(
         "folders that wait and cannot be read drop what a tick drained",
         5,
-        "_released",
+        "_release_held",
         "    except StoreError as error:\n",
         "    except ZeroDivisionError as error:\n",
         (f"{_HELD}test_folders_that_cannot_be_read_take_nothing_from_the_messages_of_the_tick",),
@@ -524,7 +524,7 @@ MUTANTS = (
     Mutant(
         "two byte order marks are taken away from a row",
         10,
-        "_parsed",
+        "_parse",
         '        text = text.removeprefix("\\ufeff")\n',
         '        text = text.lstrip("\\ufeff")\n',
         (
@@ -689,7 +689,7 @@ MUTANTS = (
         "a late row gives no value to a newer row that left it, if no row of its batch leaves one",
         5,
         "build_merge",
-        "mixed=left.mixed(newer) if rules.records_left else None",
+        "mixed=left.mixed_condition(newer) if rules.records_left else None",
         "mixed=None",
         (_A_FEED,),
     ),
@@ -712,7 +712,7 @@ MUTANTS = (
     Mutant(
         "the keyed merge replaces a deleted row without recording the delete",
         5,
-        "LeftValues.mixed",
+        "LeftValues.mixed_condition",
         'return f"{takes} OR t.{DELETED} OR coalesce',
         'return f"{takes} OR coalesce',
         (_A_FEED,),
@@ -736,7 +736,7 @@ MUTANTS = (
     Mutant(
         "a late change does not cut the row in which it falls",
         5,
-        "HistoryQuery._stored",
+        "HistoryQuery._staying_changes",
         "WHERE {order} >= k.first OR {until}",
         "WHERE {order} >= k.first",
         (_A_REPLAY,),
@@ -752,7 +752,7 @@ MUTANTS = (
     Mutant(
         "a delete does not end its key",
         5,
-        "HistoryQuery._lives",
+        "HistoryQuery._number_lives",
         "sum(if({DELETED}, 1, 0))",
         "sum(if({DELETED}, 0, 0))",
         (_A_REPLAY,),
@@ -809,7 +809,7 @@ MUTANTS = (
         "the ledger of dumps is never asked what is in quarantine",
         5,
         "may_be_incomplete",
-        "return rules.are_dumps and lake.delta.quarantining([work.table.ledger.location])[0]",
+        "return rules.are_dumps and lake.delta.may_have_quarantined([work.table.ledger.location])[0]",
         "return False",
         (_OF_DUMPS, "tests/unit/platform/silver/dumps/test_incomplete_dumps.py"),
     ),
@@ -912,7 +912,7 @@ MUTANTS = (
     Mutant(
         "equal orders with different texts are different",
         5,
-        "Orders.of",
+        "Orders.from_values",
         "before if is_repeated else now",
         "now",
         ("tests/unit/platform/silver/audit/test_orders.py",),
@@ -977,7 +977,7 @@ MUTANTS = (
         "a column that has the name of a side is the side",
         12,
         "KeptRow._sides_of_others",
-        "        if not all(_within(known, everywhere)) or len(lost) == len(places):\n",
+        "        if not all(_are_within(known, everywhere)) or len(lost) == len(places):\n",
         "        if len(lost) == len(places):\n",
         (_KEPT_ROW.removesuffix("::"),),
     ),
@@ -1000,7 +1000,7 @@ MUTANTS = (
     Mutant(
         "a byte order mark is a part of the first identity that is forgotten",
         12,
-        "listed",
+        "read_identities",
         'encoding="utf-8-sig"',
         'encoding="utf-8"',
         ("tests/unit/platform/cli/commands/test_forget.py",),
@@ -1008,7 +1008,7 @@ MUTANTS = (
     Mutant(
         "maps with the same entries in another order are different",
         5,
-        "comparable",
+        "comparable_value",
         "array_sort(transform(map_entries(",
         "(transform(map_entries(",
         ("tests/unit/platform/core/schema/test_comparable.py",),
@@ -1033,8 +1033,8 @@ MUTANTS = (
         "a rebuild keeps values of columns that lake.yaml excludes",
         5,
         "without_values",
-        "folded(field.name) not in known]",
-        "folded(field.name) in ()]",
+        "fold_name(field.name) not in known]",
+        "fold_name(field.name) in ()]",
         (f"{_REBUILDS}test_a_rebuild_gives_what_lake_yaml_says_now",),
     ),
     Mutant(
@@ -1083,7 +1083,7 @@ MUTANTS = (
     Mutant(
         "a comparison of silver with bronze does not look at the values of rows of an equal order",
         5,
-        "_doubt",
+        "_doubt_condition",
         "THEN NOT exists(a.rows, row -> {same})",
         "THEN false",
         (
@@ -1094,7 +1094,7 @@ MUTANTS = (
     Mutant(
         "a comparison of silver with bronze takes a key that silver has twice for right",
         5,
-        "_doubt",
+        "_doubt_condition",
         "CASE WHEN b.rows > 1 THEN true WHEN",
         "CASE WHEN",
         (
@@ -1105,7 +1105,7 @@ MUTANTS = (
     Mutant(
         "a comparison of silver with bronze does not look at values of columns that other rows leave as they are",
         5,
-        "_doubt",
+        "_doubt_condition",
         "(x, y) -> x.left OR x.v <=> y.v)",
         "(x, y) -> true)",
         ("tests/spark/silver/test_change_feeds.py::test_rows_of_debezium_become_the_table_of_the_database",),
@@ -1121,7 +1121,7 @@ MUTANTS = (
     Mutant(
         "a rebuild of silver leaves copies of a row",
         5,
-        "joined",
+        "replacement_condition",
         "if has_copies else same",
         "if False else same",
         ("tests/spark/silver/test_silver_rebuild.py::test_a_rebuild_gives_what_merges_gave",),
@@ -1129,7 +1129,7 @@ MUTANTS = (
     Mutant(
         "a comparison of a large table leaves out the keys of the last batch",
         5,
-        "_ranked",
+        "_ranked_keys_query",
         "WHERE n.hash IS NOT NULL OR e.hash",
         "WHERE e.hash",
         (
@@ -1161,8 +1161,8 @@ MUTANTS = (
     Mutant(
         "a late change does not end the interval that it cuts",
         5,
-        "HistoryQuery._stored",
-        "until = f\"t.{VALID_TO} IS NULL OR {self._as_order(f't.{VALID_TO}')} >= k.first\"",
+        "HistoryQuery._staying_changes",
+        "until = f\"t.{VALID_TO} IS NULL OR {self._order_of_bound(f't.{VALID_TO}')} >= k.first\"",
         'until = f"t.{VALID_TO} IS NULL"',
         (
             "tests/spark/silver/test_silver_equals_bronze.py::"
@@ -1266,7 +1266,7 @@ MUTANTS = (
     Mutant(
         "a first merge after a reset compares numbers of two generations",
         5,
-        "MergeMode.newer",
+        "MergeMode.newer_condition",
         "[] if self is MergeMode.AFTER_RESET else [f",
         "[f",
         ("tests/unit/platform/core/silver/test_merge_mode.py::test_each_mode_does_to_each_row_what_its_clauses_say",),
@@ -1306,7 +1306,7 @@ MUTANTS = (
     Mutant(
         "a step of a registered table has files of later batches",
         5,
-        "_registered",
+        "_registered_rows",
         '    numbers = numbers.where(F.col("_tidegate_n") <= upto)\n',
         "",
         ("tests/spark/silver/test_history.py::test_a_first_merge_in_steps_is_what_a_replay_gives",),
@@ -1379,7 +1379,7 @@ MUTANTS = (
         6,
         "finish",
         "    table.inbox.delete(batch.manifests)\n",
-        "    table.inbox.delete([one.id for one in table.inbox.waiting()])\n",
+        "    table.inbox.delete([one.id for one in table.inbox.waiting_manifests()])\n",
         ("tests/spark/events/test_look.py::test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later",),
     ),
     Mutant(
@@ -1433,7 +1433,7 @@ MUTANTS = (
     Mutant(
         "committed bytes enter again",
         6,
-        "_wants",
+        "_should_ingest",
         "not registered and (not same_bytes(probe, state) or _replaces(probe, state, items) is not None)\n",
         "not registered\n",
         ("tests/unit/platform/core/bronze/test_plan.py",),
@@ -1450,8 +1450,8 @@ MUTANTS = (
         "files are not asked for again after they were read",
         10,
         "Load._files_to_read_again",
-        "        if changed := self._changed(files):\n",
-        "        if changed := self._changed([]):\n",
+        "        if changed := self._changed_keys(files):\n",
+        "        if changed := self._changed_keys([]):\n",
         (
             "tests/spark/events/test_look.py"
             "::test_a_loaded_file_that_changes_while_it_is_read_is_deferred_and_the_set_staged_again",
@@ -1460,7 +1460,7 @@ MUTANTS = (
     Mutant(
         "a column becomes narrower again with a file that was not changed",
         10,
-        "TableSchema._merged",
+        "TableSchema._merge_types",
         'if known == given or (holds(given, known) and "[]" not in path):',
         "if known == given:",
         (
@@ -1470,7 +1470,7 @@ MUTANTS = (
     Mutant(
         "a column becomes wider without the feature that readers need",
         10,
-        "TableSchema.taking",
+        "TableSchema.accept_fields",
         "widened = self.widened or (self.born and any(self.type_changes(found)))",
         "widened = self.widened",
         (
@@ -1480,7 +1480,7 @@ MUTANTS = (
     Mutant(
         "what no column takes is not rescued",
         10,
-        "Load._reading",
+        "Load._load_request",
         "        rescued = rescued_column(self.table)\n",
         "        rescued = None\n",
         ("tests/spark/files/test_rescue.py::test_a_table_is_born_with_the_columns_of_its_first_files",),
@@ -1496,7 +1496,7 @@ MUTANTS = (
     Mutant(
         "doubles have an upper bound",
         10,
-        "_bound",
+        "_convert_bound",
         "return None if upper or not math.isfinite(value) else value",
         "return None if not math.isfinite(value) else value",
         ("tests/unit/platform/core/files/parquet/test_footer.py::test_floating_point_has_no_upper_bound",),
@@ -1537,8 +1537,8 @@ MUTANTS = (
         "a file that is refused gives the table its columns",
         10,
         "Load._files_to_read_again",
-        "if grown and (hopeless := self.columns.hopeless(sound, counted)):",
-        "if None and (hopeless := self.columns.hopeless(sound, counted)):",
+        "if grown and (hopeless := self.columns.select_hopeless(sound, counted)):",
+        "if None and (hopeless := self.columns.select_hopeless(sound, counted)):",
         (
             "tests/spark/files/test_columns_join.py::test_new_columns_of_loaded_files_join_the_table_and_a_strict_one_refuses_them",
         ),
@@ -1546,7 +1546,7 @@ MUTANTS = (
     Mutant(
         "types follow from the sets in which the Spark server is asked",
         10,
-        "FaultyFiles.all_at_once.tried",
+        "FaultyFiles.all_at_once.try_files",
         "            bring(some)\n            self._prepared.schema = before\n",
         "            bring(some)\n",
         ("tests/unit/platform/bronze/prepare/load/test_faulty_files.py",),
@@ -1578,7 +1578,7 @@ MUTANTS = (
     Mutant(
         "a line within quotes is a comment",
         10,
-        "CsvOptions.rows.kept",
+        "CsvOptions.rows.kept_lines",
         "                if begins and self.comment is not None",
         "                if self.comment is not None",
         ("tests/unit/platform/core/config/test_csv_options.py",),
@@ -1587,8 +1587,8 @@ MUTANTS = (
         "rows of forgotten persons decide the types of what is next to the subject",
         12,
         "LoadColumns._subjects",
-        "known.adding([_alone(path, type_at(path, columns))])",
-        "known.adding([one for one in columns if one.name == path[0]])",
+        "known.with_missing_fields([_single_field_column(path, type_at(path, columns))])",
+        "known.with_missing_fields([one for one in columns if one.name == path[0]])",
         ("tests/unit/platform/bronze/prepare/load/test_load_columns.py",),
     ),
     Mutant(
@@ -1611,8 +1611,8 @@ MUTANTS = (
         "folders name columns that no table can have",
         10,
         "path_columns",
-        "    new = [name for name in values if folded(name) not in known]",
-        "    new = [name for name in values if folded(name) in known]",
+        "    new = [name for name in values if fold_name(name) not in known]",
+        "    new = [name for name in values if fold_name(name) in known]",
         ("tests/unit/platform/bronze/prepare/test_parquet_candidates.py",),
     ),
     Mutant(
@@ -1634,7 +1634,7 @@ MUTANTS = (
     Mutant(
         "names are not checked before the decision",
         2,
-        "TableSchema.taking",
+        "TableSchema.accept_fields",
         "        check_names(fields, reserved=reserved)\n",
         "",
         (
@@ -1688,7 +1688,7 @@ MUTANTS = (
         "the same bytes with another etag are taken for other ones",
         6,
         "same_bytes",
-        " and bool(one.checksum) and one.checksum == other.checksum\n",
+        " and bool(left.checksum) and left.checksum == right.checksum\n",
         " and False\n",
         (
             "tests/unit/platform/core/bronze/test_plan.py::test_bytes_are_the_same_by_their_checksum_where_a_copy_has_another_etag",
@@ -1721,7 +1721,7 @@ MUTANTS = (
     Mutant(
         "a file that was moved after it was loaded is taken for removed",
         6,
-        "_moved",
+        "_removed_etag",
         "    if state.status in (Status.COMMITTED, Status.REMOVED) and state.etag in removed_etags:\n",
         "    if state.status == Status.MOVED and state.etag in removed_etags:\n",
         ("tests/unit/platform/core/bronze/test_plan.py::test_a_file_that_after_load_removed_is_moved_and_not_removed",),
@@ -1729,9 +1729,9 @@ MUTANTS = (
     Mutant(
         "a copy that may not be written puts its file into the quarantine",
         6,
-        "PreparedBatch.failed",
+        "PreparedBatch.record_failure",
         "                self.obstacle = str(error)\n                self.defer(candidate)\n",
-        "                self.refused(candidate, str(error))\n",
+        "                self.record_refusal(candidate, str(error))\n",
         (
             "tests/unit/platform/bronze/test_prepared.py::"
             "test_files_that_wait_for_a_permission_are_blamed_for_nothing_and_stop_a_run_that_has_nothing_else",
@@ -1760,7 +1760,7 @@ MUTANTS = (
         "a reason goes into a batch at any length",
         2,
         "ledger_row",
-        "reason=bounded(reason)",
+        "reason=shorten_reason(reason)",
         "reason=reason",
         ("tests/unit/platform/core/bronze/test_ledger.py",),
     ),
@@ -1775,7 +1775,7 @@ MUTANTS = (
     Mutant(
         "an overwritten key enters again once it has other bytes",
         2,
-        "_wants",
+        "_should_ingest",
         "(registered and state.cause is Cause.OVERWRITTEN)",
         "(registered and state.cause is None)",
         ("tests/unit/platform/core/bronze/test_plan.py",),
@@ -1783,8 +1783,8 @@ MUTANTS = (
     Mutant(
         "a batch of old is recorded with reasons of any length",
         2,
-        "_plain",
-        "    body = replace(row, reason=bounded(row.reason)).to_dict()\n",
+        "_plain_values",
+        "    body = replace(row, reason=shorten_reason(row.reason)).to_dict()\n",
         "    body = row.to_dict()\n",
         ("tests/unit/platform/core/bronze/test_ledger.py",),
     ),
@@ -1839,8 +1839,8 @@ MUTANTS = (
     Mutant(
         "silver takes fields by their place",
         5,
-        "aligned.part",
-        "source = own.get(folded(field.name))",
+        "align_value.part",
+        "source = own.get(fold_name(field.name))",
         "source = dict(zip(wanted_fields, fields)).get(field)",
         ("tests/spark/silver/test_silver_columns.py",),
     ),
@@ -1892,7 +1892,7 @@ MUTANTS = (
     Mutant(
         "a route's event whose tags S3 refuses is forwarded without its type",
         1,
-        "EventTyping.of.tags",
+        "EventTyping.find_types.tags",
         "            except ObjectGone:\n",
         "            except RuntimeError:\n",
         (f"{_FORWARD}test_tags_that_s3_refuses_leave_their_message_in_its_queue_and_no_other",),
@@ -1900,15 +1900,16 @@ MUTANTS = (
     Mutant(
         "a message whose event has tags that S3 refuses is taken without its type",
         1,
-        "FairDrain._routed",
-        "            parsed = [one for one in parsed if one.message.id not in types.refused]\n",
+        "FairDrain._route_messages",
+        "            parsed = [parsed_message for parsed_message in parsed if parsed_message.message.id not in "
+        "types.refused]\n",
         "",
         (f"{_FORWARD}test_tags_that_s3_refuses_leave_their_message_in_its_queue_and_no_other",),
     ),
     Mutant(
         "a decision without an event has the type of its key although its event had another",
         6,
-        "_typed",
+        "_add_event_type",
         "    known = event or state\n",
         "    known = event\n",
         (
@@ -1938,7 +1939,7 @@ MUTANTS = (
         "a file that changed while it was concatenated is blamed or written",
         1,
         "_Concatenate._stage",
-        "        changed = self._changed(files)\n",
+        "        changed = self._changed_keys(files)\n",
         "        changed: set[str] = set()\n",
         (
             "tests/spark/files/test_concatenate.py::test_a_file_that_is_overwritten_after_the_look_waits_and_is_not_blamed",
@@ -2012,7 +2013,7 @@ MUTANTS = (
     Mutant(
         "a dead letter whose type needs tags that S3 refuses counts as understood",
         6,
-        "DeadLetter.of",
+        "DeadLetter.from_message",
         "            *(tags_refused(error) for error in refusals if error),\n",
         "",
         (
@@ -2048,7 +2049,7 @@ MUTANTS = (
         "a bucket that left lake.yaml may still write inventories, and no difference is shown",
         10,
         "_differing_paths",
-        '            "remove": [_text(one) for one in present if one not in wanted],\n',
+        '            "remove": [_text(statement) for statement in present if statement not in wanted],\n',
         "",
         ("tests/unit/platform/cloud/test_inventories.py",),
     ),
@@ -2064,14 +2065,14 @@ MUTANTS = (
         "a bucket that has never delivered an inventory is late nowhere",
         10,
         "late_inventories",
-        " for one in named if one not in found]",
-        " for one in named if one in found]",
+        " for subject in named if subject not in found\n",
+        " for subject in named if subject in found\n",
         ("tests/unit/platform/core/inventory/test_late.py",),
     ),
     Mutant(
         "buckets of other regions than the destination get configurations that S3 refuses",
         10,
-        "differing",
+        "compare_inventories",
         " and bucket not in elsewhere]",
         "]",
         ("tests/unit/platform/cli/inventory/test_enable.py",),
@@ -2148,7 +2149,7 @@ MUTANTS = (
     Mutant(
         "a folder of an impossible day is a delivery, which each later run fails to read",
         2,
-        "Delivery.of",
+        "Delivery.from_key",
         "delivery if delivery and delivery.began_at else None",
         "delivery",
         ("tests/unit/platform/core/inventory/test_delivery.py::test_no_other_object_is_a_delivery",),
@@ -2172,7 +2173,7 @@ MUTANTS = (
     Mutant(
         "the configurations of a bucket mix",
         2,
-        "Delivery.of",
+        "Delivery.from_key",
         'Subject(found["bucket"], found["configuration"])',
         'Subject(found["bucket"], "all")',
         ("tests/unit/platform/core/inventory/test_delivery.py::test_two_configurations_of_a_bucket_are_two_subjects",),
@@ -2197,8 +2198,8 @@ MUTANTS = (
         "an inventory of which a file was written again while it was read is loaded",
         2,
         "stage",
-        "    changed = _changed(table, entries)\n",
-        "    changed = _changed(table, [])\n",
+        "    changed = _changed_deliveries(table, entries)\n",
+        "    changed = _changed_deliveries(table, [])\n",
         (f"{_CENTRAL}test_a_file_that_changes_while_it_is_read_keeps_its_inventory_out",),
     ),
     Mutant(
@@ -2252,7 +2253,7 @@ MUTANTS = (
     Mutant(
         "bounds of a registered file's personal columns are written",
         10,
-        "Footer.stats.spelled",
+        "Footer.stats.respell_names",
         " if not is_personal(name, personal)}",
         "}",
         ("tests/unit/platform/core/files/parquet/test_footer.py::test_a_footer_s_personal_columns_have_no_statistics",),
@@ -2285,7 +2286,7 @@ MUTANTS = (
         "a subject is searched where silver has it now, and not where it had it before",
         12,
         "former_paths",
-        "*_recorded(properties, name)]",
+        "*_recorded_paths(properties, name)]",
         "]",
         ("tests/unit/platform/core/silver/test_subject_paths.py::test_every_path_that_a_subject_ever_had_is_searched",),
     ),
@@ -2355,7 +2356,7 @@ MUTANTS = (
         "a side of a change that names nobody stays when the other one is forgotten",
         12,
         "KeptRow._sides_of_others",
-        " or not any(_within(found, own))",
+        " or not any(_are_within(found, own))",
         "",
         ("tests/unit/platform/forgetting/test_kept_objects.py::test_of_a_change_the_side_of_another_person_stays",),
     ),
@@ -2406,15 +2407,15 @@ MUTANTS = (
         "a key that is made of a personal column is not found in an expression",
         12,
         "_key_made_of",
-        "if any(_mentions(key, place) or folded(place).startswith",
-        "if any(folded(key) == folded(place) or folded(place).startswith",
+        "_mentions(key, place) or fold_name(place).startswith",
+        "fold_name(key) == fold_name(place) or fold_name(place).startswith",
         ("tests/unit/platform/core/silver/test_subject_paths.py::test_a_key_that_is_personal_is_found",),
     ),
     Mutant(
         "a request to forget is done without VACUUM if lake.yaml no longer has its table",
         8,
         "work_off",
-        "            _require_tables(lake, one.request)\n",
+        "            _require_tables(lake, table.request)\n",
         "            pass\n",
         (
             "tests/unit/platform/forgetting/test_forget.py::"
@@ -2442,7 +2443,7 @@ MUTANTS = (
     Mutant(
         "what a call that died took out is not in the record of a forgotten person",
         6,
-        "gone",
+        "gone_rows",
         "counts, now, max)",
         "{}, now, max)",
         ("tests/unit/platform/core/forgetting/test_request.py::test_what_a_call_that_died_took_out_is_counted",),
@@ -2507,7 +2508,7 @@ MUTANTS = (
     Mutant(
         "a file that was written again after the inventory is deleted",
         8,
-        "_asked",
+        "_list_by_key",
         "                yield Listed(key, found.etag, found.size, found.modification_time / 1000)\n",
         "                yield Listed(key, found.etag, found.size, 0.0)\n",
         (f"{_MAINTAINED}test_vacuum.py::test_what_an_inventory_has_is_deleted_only_if_it_is_old_now",),
@@ -2632,7 +2633,7 @@ MUTANTS = (
         "an empty inventory counts as lost though its day is known to be zero",
         10,
         "lost_inventories",
-        "        if one.rows and (later",
+        "        if inventory.rows and (later",
         "        if (later",
         (
             "tests/unit/platform/core/storage/test_history.py::"
@@ -2643,7 +2644,7 @@ MUTANTS = (
         "the inventories of a day are read at a version that lacks those which came later",
         10,
         "inventories_as_of",
-        "reads[-1].version < one.version:",
+        "reads[-1].version < inventory.version:",
         "reads[-1].version < 0:",
         (
             "tests/unit/platform/core/storage/test_history.py::test_each_inventory_of_a_day_is_read_once_at_a_version_that_has_it",
@@ -2751,8 +2752,8 @@ MUTANTS = (
         "a drop of one configuration counts as an empty inventory of its bucket",
         10,
         "_bucket_points",
-        "            known.pop(one.configuration, None)\n",
-        "            known[one.configuration] = one\n",
+        "            known.pop(stored_day.configuration, None)\n",
+        "            known[stored_day.configuration] = stored_day\n",
         (
             "tests/unit/platform/core/storage/test_growth.py::"
             "test_a_bucket_counts_once_while_its_configuration_is_renamed_and_the_old_one_is_dropped",
@@ -2783,7 +2784,7 @@ MUTANTS = (
     Mutant(
         "advice takes it that objects of a month stay for a year",
         10,
-        "_Scope._stay",
+        "_Scope._objects_stay",
         "        return days > _FIRST_DAYS[_QUARTER_OLD] or after >= before * _MIN_STAYING_SHARE\n",
         "        return days > 0 or after >= before * _MIN_STAYING_SHARE\n",
         (
@@ -2805,7 +2806,7 @@ MUTANTS = (
     Mutant(
         "advice forgets that small objects are billed as larger ones",
         10,
-        "_Cell.billed",
+        "_Cell.billed_bytes",
         "            return self.objects * MIN_BILLED, 0\n",
         "            return self.bytes, 0\n",
         (
@@ -2838,7 +2839,7 @@ MUTANTS = (
     Mutant(
         "storage of tables has the price of objects",
         10,
-        "_of",
+        "_price_keys",
         '    matched = _REGION.fullmatch(row["usageType"])\n',
         '    matched = re.search(r"(?P<type>(TimedStorage|Requests|Retrieval|Monitoring)-.+)", row["usageType"])\n',
         (
@@ -2903,7 +2904,7 @@ MUTANTS = (
     Mutant(
         "an export looks for the manifest of a run that died only in the folder of today's lake.yaml",
         1,
-        "_Version._known",
+        "_Version._read_counts",
         "self.mark.folder or self.to.folder)):",
         "self.to.folder)):",
         ("tests/unit/platform/silver/test_export.py",),
@@ -2951,7 +2952,7 @@ MUTANTS = (
     Mutant(
         "merges that a remedy makes more count as merges that it saves",
         6,
-        "TableCost._with",
+        "TableCost._make_remedy",
         '        cores += (cost.merges - merges) * figures["merge_cpu"]\n',
         '        cores += abs(cost.merges - merges) * figures["merge_cpu"]\n',
         (f"{_COSTS}test_the_cost_with_the_remedy_is_what_such_a_month_costs",),
@@ -3019,7 +3020,7 @@ MUTANTS = (
         "a tombstone is exported as a row",
         5,
         "changes_query",
-        '{version}, {version}) WHERE {shown(own)}"',
+        '{version}, {version}) WHERE {shown_rows_condition(own)}"',
         '{version}, {version}) WHERE true"',
         ("tests/unit/platform/core/silver/test_change_rows.py::test_a_tombstone_is_no_row",),
     ),
@@ -3053,8 +3054,8 @@ MUTANTS = (
     Mutant(
         "a struct of before is taken for that of after by the places of its fields",
         5,
-        "_as",
-        'f"CAST({aligned(given, wanted, value)} AS {wanted.sql()})"',
+        "_convert_value",
+        'f"CAST({align_value(given, wanted, value)} AS {wanted.sql()})"',
         'f"CAST({value} AS {wanted.sql()})"',
         ("tests/unit/platform/core/silver/test_presets.py::test_structs_of_before_and_after_have_the_fields_of_both",),
     ),
@@ -3111,7 +3112,7 @@ MUTANTS = (
     Mutant(
         "names are compared by case alone, and two names that are one for Spark become two columns",
         5,
-        "folded",
+        "fold_name",
         'return name.lower() if name.isascii() else "".join(map(_fold_letter, name))',
         "return name.lower()",
         (
@@ -3133,7 +3134,7 @@ MUTANTS = (
     Mutant(
         "a new column has the id of a dropped one",
         5,
-        "ColumnIds.given",
+        "ColumnIds.assign_ids",
         "_IdAssignment(max(self.last, *present, 0), self.seed)",
         "_IdAssignment(max(*present, 0, 0), self.seed)",
         (
@@ -3143,7 +3144,7 @@ MUTANTS = (
     Mutant(
         "a new column has its own name in the files, where older files may have it",
         5,
-        "_IdAssignment._physical",
+        "_IdAssignment._physical_name",
         " if self._seed else path[-1]",
         " if False else path[-1]",
         (
@@ -3161,7 +3162,7 @@ MUTANTS = (
     Mutant(
         "a registered table forgets the names that it has had",
         5,
-        "ColumnIds.recorded",
+        "ColumnIds.to_properties",
         "sorted({*self.names, *paths(fields)})",
         "sorted(paths(fields))",
         ("tests/unit/platform/core/schema/test_column_ids.py::test_no_name_of_a_producer_s_files_is_ever_two_columns",),
@@ -3191,7 +3192,7 @@ MUTANTS = (
     Mutant(
         "a name in escapes is no name of an envelope",
         1,
-        "published",
+        "unwrap_publication",
         '    if \'"TopicArn"\' not in body and "\\\\u" not in body:\n',
         "    if '\"TopicArn\"' not in body:\n",
         ("tests/unit/repository/test_foreign_documents.py::test_an_envelope_is_one_however_its_names_are_written",),
@@ -3215,7 +3216,7 @@ MUTANTS = (
     Mutant(
         "doubles of one format make whole numbers of another bad",
         6,
-        "holding",
+        "common_type",
         "        return _mark_exact(kind) if kind != _FLOATING and _is_number(kind) else _TEXT\n",
         "        return kind\n",
         ("tests/unit/platform/core/schema/test_united.py",),
@@ -3233,7 +3234,7 @@ MUTANTS = (
     Mutant(
         "a row keeps the values of another person in columns that bronze does not have any more",
         12,
-        "carried",
+        "kept_value",
         '    return _value_if_named(own, theirs, rules.persons.sql("s."))\n',
         "    return own\n",
         ("tests/unit/platform/silver/test_merge_sql.py",),
@@ -3259,13 +3260,13 @@ MUTANTS = (
         12,
         "Csv.infer",
         "delta.infer_csv(asked, known.schema)",
-        "delta.infer_csv(asked, known.schema.without(['Home']))",
+        "delta.infer_csv(asked, known.schema.without_columns(['Home']))",
         ("tests/unit/platform/bronze/prepare/formats/test_csv_files.py",),
     ),
     Mutant(
         "a struct that a row gives keeps a field of another person",
         12,
-        "LeftValues._given",
+        "LeftValues._given_value",
         "            kept = _value_if_named(kept, self._recorded_givers(column), givers)\n",
         "            pass\n",
         (_FROM_BEFORE_A_RESET,),
@@ -3361,7 +3362,7 @@ MUTANTS = (
     Mutant(
         "each escaped quotation mark begins a part that is read to the end",
         12,
-        "_quoted",
+        "_quoted_texts",
         "    for found in _QUOTED.finditer(text):\n",
         '    for found in re.finditer(r\'"(?:[^"\\\\]|\\\\.)*+"\', text):\n',
         ("tests/unit/platform/core/forgetting/test_mentions.py", "tests/unit/repository/test_patterns.py"),
@@ -3393,7 +3394,7 @@ MUTANTS = (
     Mutant(
         "one file brings any number of fields to a table",
         6,
-        "TableSchema.taking",
+        "TableSchema.accept_fields",
         "        check_number(fields)\n",
         "",
         ("tests/unit/platform/core/schema/test_table_schema.py",),
@@ -3409,7 +3410,7 @@ MUTANTS = (
     Mutant(
         "a column of CSV without a value makes numbers of JSON text",
         6,
-        "holding",
+        "common_type",
         "        return other if isinstance(other, Simple | Decimal) else _TEXT",
         "        return _TEXT",
         ("tests/unit/platform/core/schema/test_united.py",),
@@ -3428,7 +3429,7 @@ MUTANTS = (
     Mutant(
         "bronze takes a name that silver cannot take",
         5,
-        "TableSchema.taking",
+        "TableSchema.accept_fields",
         "                check_new_name(field.name, self.reserved)\n",
         "",
         ("tests/unit/platform/core/config/test_silver_columns.py::test_bronze_refuses_what_silver_refuses",),
@@ -3454,7 +3455,7 @@ MUTANTS = (
     Mutant(
         "a setting for a while leaves Spark's default behind",
         5,
-        "configured",
+        "override_settings",
         "        for name in (name for name, value in before.items() if value is None):\n",
         "        for name in before:\n",
         (
@@ -3522,7 +3523,7 @@ MUTANTS = (
     Mutant(
         "S3 is asked for a copy whose key it never takes",
         1,
-        "copied.copy",
+        "copy_files.copy",
         'if why := too_long(target.key, "its copy, which Spark reads instead of it,"):',
         'if why := too_long("", "its copy, which Spark reads instead of it,"):',
         ("tests/unit/platform/bronze/prepare/test_parquet_candidates.py",),
@@ -3604,7 +3605,7 @@ MUTANTS = (
     Mutant(
         "a queue with any condition passes for one that not everybody may send to",
         4,
-        "_foreign",
+        "_foreign_conditions",
         "        if all(owners):\n",
         "        if any(owners) or key not in keys:\n",
         (
@@ -3691,7 +3692,7 @@ MUTANTS = (
     Mutant(
         "names of columns that joined are Markdown",
         4,
-        "_listed",
+        "_join_names",
         "map(code, names[:_MAX_NAMED])",
         "map(Markdown, names[:_MAX_NAMED])",
         ("tests/unit/assets/presentation/test_check_events.py",),
@@ -3717,7 +3718,7 @@ MUTANTS = (
     Mutant(
         "the log of operations has the values of a statement",
         4,
-        "_shown",
+        "_format_statement",
         'part[0] if part["name"] else "?"',
         "part[0]",
         ("tests/unit/platform/query/test_statement.py::test_values_of_persons_are_left_out",),
@@ -3726,8 +3727,8 @@ MUTANTS = (
         "the first line of the morning leaves out what is in quarantine",
         6,
         "HealthReport.page",
-        "{self._failing()}{self._bad()}.**",
-        "{self._failing()}.**",
+        "{self._describe_failures()}{self._describe_quarantine()}.**",
+        "{self._describe_failures()}.**",
         ("tests/unit/assets/health/test_health.py::test_the_page_says_first_what_is_wrong",),
     ),
     Mutant(
@@ -3765,7 +3766,7 @@ MUTANTS = (
     Mutant(
         "lake.yaml expands variables that hold secrets",
         11,
-        "_Walk._expanded.replace",
+        "_Walk._expand_variables.replace",
         "            if _SECRET.fullmatch(name):\n",
         "            if not name:\n",
         ("tests/unit/platform/core/config/test_yaml_document.py::test_a_variable_that_holds_a_secret_is_no_value",),
@@ -3803,7 +3804,7 @@ MUTANTS = (
     Mutant(
         "a body that cannot be divided ends a delivery",
         6,
-        "_DeliveryState._fitting",
+        "_DeliveryState._fit_messages",
         "except ValueError as error:",
         "except LookupError as error:",
         ("tests/unit/platform/lake/forwarding/test_delivery.py::test_a_body_that_cannot_be_divided_delays_no_other",),
@@ -3976,17 +3977,17 @@ MUTANTS = (
     Mutant(
         "large manifests of inventories are parsed at the same time",
         1,
-        "proven",
-        "surely=len(body)",
-        "surely=0",
+        "prove_inventory",
+        "min_bytes=len(body)",
+        "min_bytes=0",
         ("tests/unit/repository/test_large_manifests.py",),
     ),
     Mutant(
         "large manifests of datasets are parsed at the same time",
         1,
-        "_named",
-        "surely=len(manifest)",
-        "surely=0",
+        "_read_named_parts",
+        "min_bytes=len(manifest)",
+        "min_bytes=0",
         ("tests/unit/repository/test_large_manifests.py",),
     ),
     Mutant(
@@ -4017,8 +4018,8 @@ MUTANTS = (
         "the elements of an array may take any time",
         1,
         "unwrap_arrays.unwrap",
-        "limited(_SECONDS)",
-        "limited(1e9)",
+        "limit_seconds(_SECONDS)",
+        "limit_seconds(1e9)",
         (
             "tests/unit/platform/lake/forwarding/test_object_action.py::"
             "test_an_array_whose_elements_take_too_long_is_named_and_delays_no_other",
@@ -4035,7 +4036,7 @@ MUTANTS = (
     Mutant(
         "a message of many events is one call, however long each may take",
         1,
-        "_DeliveryState._fitting",
+        "_DeliveryState._fit_messages",
         "if not fits or self._destination.one_by_one:",
         "if not fits:",
         (f"{_DELIVERY}test_a_message_of_many_events_is_divided_where_each_may_take_long",),
@@ -4071,8 +4072,8 @@ MUTANTS = (
         "large arrays of a route are in memory at the same time",
         1,
         "unwrap_arrays.unwrap",
-        "run_bounded(write, MAX_BYTES, small=_SMALL_BYTES)",
-        "run_bounded(write, MAX_BYTES, small=MAX_BYTES)",
+        "run_bounded(write, MAX_BYTES, shared_max_bytes=_SMALL_BYTES)",
+        "run_bounded(write, MAX_BYTES, shared_max_bytes=MAX_BYTES)",
         (
             "tests/unit/platform/lake/forwarding/test_object_action.py::test_large_arrays_are_in_memory_one_after_another",
         ),
@@ -4081,14 +4082,14 @@ MUTANTS = (
         "of two formats of a batch that show other types, one has its way",
         10,
         "_each_once",
-        "            kind = holding(known.type, field.type) if known else field.type\n",
+        "            kind = common_type(known.type, field.type) if known else field.type\n",
         "            kind = field.type\n",
         ("tests/unit/platform/core/schema/test_united.py",),
     ),
     Mutant(
         "a byte order mark is read in the encoding of the table",
         10,
-        "CsvOptions.of",
+        "CsvOptions.choose_options",
         "        if head.startswith(codecs.BOM_UTF8):",
         "        if head.startswith(codecs.BOM_UTF32_LE):",
         (
@@ -4133,7 +4134,7 @@ MUTANTS = (
         "names of columns that a catalog has are compared by lower case",
         10,
         "table_entry",
-        "        folded(column): _column(column, kind, descriptions)\n",
+        "        fold_name(column): _column(column, kind, descriptions)\n",
         "        column.lower(): _column(column, kind, descriptions)\n",
         (_EVERY_PLACE,),
     ),
@@ -4165,7 +4166,7 @@ MUTANTS = (
         "a column of the terminal is as wide as the control characters of its name",
         10,
         "Terminal.render_str",
-        "shown = visible(text)",
+        "shown = show_controls(text)",
         "shown = text",
         (_EVERY_PLACE,),
     ),
@@ -4256,8 +4257,8 @@ MUTANTS = (
         "a workbook that is named .csv is read as text",
         5,
         "source_file",
-        "if why := no_text(head):",
-        "if why := no_text(b''):",
+        "if why := explain_binary(head):",
+        "if why := explain_binary(b''):",
         (
             "tests/unit/platform/bronze/prepare/load/test_readable_files.py::test_what_is_no_text_is_refused_by_name_whatever_the_table_says_of_its_encoding",
         ),
@@ -4265,7 +4266,7 @@ MUTANTS = (
     Mutant(
         "a manifest of inventories has a time that no calendar has",
         4,
-        "_created",
+        "_parse_creation_time",
         "or not 0 <= int(millis) <= _LAST:",
         "or int(millis) < 0:",
         ("tests/unit/repository/test_foreign_documents.py",),
@@ -4273,7 +4274,7 @@ MUTANTS = (
     Mutant(
         "an error that no check expects ends the command",
         4,
-        "checked",
+        "make_finding",
         "    except Exception as error:",
         "    except ZeroDivisionError as error:",
         ("tests/unit/platform/cli/check/test_check.py",),
@@ -4289,7 +4290,7 @@ MUTANTS = (
     Mutant(
         "a document that is nested too deeply ends what reads it",
         4,
-        "_parsed",
+        "_parse",
         "    except (_TooDeep, RecursionError):\n",
         "    except KeyError:\n",
         ("tests/unit/repository/test_foreign_documents.py",),
@@ -4313,7 +4314,7 @@ MUTANTS = (
     Mutant(
         "a message of an earlier queue keeps what a forgotten person wrote",
         10,
-        "_messages.found",
+        "_messages.find_mentions",
         "        if content is None or queue is None or queue in others:",
         "        if content is None or queue != 'clicks':",
         ("tests/unit/platform/forgetting/test_kept_objects.py",),
@@ -4465,7 +4466,7 @@ MUTANTS = (
     Mutant(
         "an object that comes back with other bytes than those in the table has their bad rows",
         10,
-        "deciding",
+        "deciding_value",
         " AND {newest}.etag = {reading}.etag",
         "",
         (_OPEN,),
@@ -4514,8 +4515,8 @@ MUTANTS = (
         "an export has a value of a forgotten person in the row of another",
         12,
         "_Version._rows",
-        "without_others_values(persons.without(rows, fields), fields, persons)",
-        "persons.without(rows, fields)",
+        "without_others_values(persons.exclude_suppressed(rows, fields), fields, persons)",
+        "persons.exclude_suppressed(rows, fields)",
         (_OTHERS_EXPORT,),
     ),
     Mutant(
@@ -4545,7 +4546,7 @@ MUTANTS = (
     Mutant(
         "a person who ends a run blames the files",
         10,
-        "reading",
+        "limit_reading",
         "            if not is_late() and not isinstance(error, DeadlineExceeded):\n                raise\n",
         "",
         (_LATE_READS,),
@@ -4593,7 +4594,7 @@ MUTANTS = (
     Mutant(
         "a read that had less than its time blames a file",
         10,
-        "reading",
+        "limit_reading",
         " and limit == MAX_SECONDS\n",
         "\n",
         (_LATE_READS,),
@@ -4601,7 +4602,7 @@ MUTANTS = (
     Mutant(
         "a run that listed for long reads for longer than it lasts",
         10,
-        "reading",
+        "limit_reading",
         "    limit = min(seconds, MAX_SECONDS)\n",
         "    limit = MAX_SECONDS\n",
         (_LATE_READS,),
@@ -4610,8 +4611,8 @@ MUTANTS = (
         "a batch that is prepared again is read without an end",
         10,
         "_next_batch",
-        "    with reading(table, draft.plan, seconds):\n",
-        "    with reading(table, draft.plan, seconds):\n        pass\n    if draft:\n",
+        "    with limit_reading(table, draft.plan, seconds):\n",
+        "    with limit_reading(table, draft.plan, seconds):\n        pass\n    if draft:\n",
         ("tests/unit/platform/bronze/test_run.py",),
     ),
     Mutant(
@@ -4641,7 +4642,7 @@ MUTANTS = (
     Mutant(
         "rows of a batch that was not decided are kept for ever",
         10,
-        "_decided",
+        "_prepare_and_decide",
         "        keep_named_folders(table, prepared, refused.rows)\n",
         "",
         ("tests/unit/platform/bronze/test_run.py",),
@@ -4649,7 +4650,7 @@ MUTANTS = (
     Mutant(
         "copies of registered files are made for longer than a run lasts",
         10,
-        "copied.copy",
+        "copy_files.copy",
         "        if time.monotonic() > until:\n",
         "        if time.monotonic() > until and False:\n",
         ("tests/unit/platform/bronze/prepare/test_parquet_candidates.py",),
@@ -4689,7 +4690,7 @@ MUTANTS = (
     Mutant(
         "bytes of S3 are read for longer than a run lasts",
         10,
-        "ObjectStore.reading",
+        "ObjectStore.open_version",
         "            body = TimedStream(self._client.",
         "            body = (self._client.",
         (_TIME_LEFT,),
@@ -4713,7 +4714,7 @@ MUTANTS = (
     Mutant(
         "a run whose own work takes too long notes nothing",
         10,
-        "reading",
+        "limit_reading",
         "        except (PySparkException, DeadlineExceeded) as error:\n",
         "        except PySparkException as error:\n",
         (_LATE_READS,),
@@ -4793,7 +4794,7 @@ MUTANTS = (
     Mutant(
         "a merge of all of bronze counts the rows of its last batches",
         5,
-        "_by_ledger",
+        "_join_ledger",
         "read = brought if counted == after else",
         "read = brought if counted >= after else",
         ("tests/unit/platform/silver/test_changes.py",),
@@ -4810,8 +4811,8 @@ MUTANTS = (
         "the sample of keys is of the rows of the last batches",
         5,
         "row_counts",
-        "rules.over(changes.view), changes.rows",
-        'rules.over(changes.view), int(changes.volume["rows"])',
+        "rules.add_row_value(changes.view), changes.rows",
+        'rules.add_row_value(changes.view), int(changes.volume["rows"])',
         ("tests/unit/platform/silver/test_row_queries.py",),
     ),
     Mutant(
@@ -4825,7 +4826,7 @@ MUTANTS = (
     Mutant(
         "a step that generates does not ask for its time",
         5,
-        "long_run.generating",
+        "long_run.generate",
         "            _lengthen()\n            yield from",
         "            yield from",
         ("tests/unit/assets/runs/test_long_runs.py",),
@@ -4849,8 +4850,8 @@ MUTANTS = (
     Mutant(
         "a text within an array becomes a decimal as it is",
         8,
-        "_bounded",
-        "inner = _bounded(element, wanted_element, item, name, level + 1)",
+        "_bound_decimal_texts",
+        "inner = _bound_decimal_texts(element, wanted_element, item, name, level + 1)",
         "inner = item",
         ("tests/unit/platform/core/schema/test_casts.py",),
     ),
@@ -4865,7 +4866,7 @@ MUTANTS = (
     Mutant(
         "a number of any length is compared",
         8,
-        "exact",
+        "parse_exact",
         "len(text) > MAX_LENGTH or ",
         "",
         ("tests/unit/platform/core/schema/test_casts.py",),
@@ -4882,7 +4883,7 @@ MUTANTS = (
         "a VARIANT of very many levels is parsed",
         8,
         "row_json",
-        "json.loads(shallow(text),",
+        "json.loads(flatten_deep_json(text),",
         "json.loads(text,",
         ("tests/unit/platform/core/test_row_json.py",),
     ),

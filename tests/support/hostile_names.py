@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 
 NAMES = [
     *("${env:HOME}", "${system:user.name}", "${spark.app.name}", "$1", "a`b", "``", "a.b", "a..b", ".", "'", '"', "\\"),
@@ -40,11 +40,11 @@ _OF_CASES = "aKkKſsßẞµμΜςσΣıIİiÅåÅ𐐀𐐨ǅǆﬁé"
 
 def generated(chance: Random, count: int) -> list[str]:
     """Returns names of parts of the corpus and of any letters. For Spark no two are one, nor one of the corpus."""
-    taken, found = {folded(name) for name in (*NAMES, *ODDER_NAMES, "id", "at", "p")}, []
+    taken, found = {fold_name(name) for name in (*NAMES, *ODDER_NAMES, "id", "at", "p")}, []
     while len(found) < count:
         name = "".join(_part(chance) for _ in range(chance.randint(1, 6)))
-        if folded(name) not in taken:
-            taken.add(folded(name))
+        if fold_name(name) not in taken:
+            taken.add(fold_name(name))
             found.append(name)
     return found
 

@@ -57,7 +57,7 @@ class Paper:
         self.resource = LakeResource(lake_yaml=str(path), spark_remote="sc://127.0.0.1:1", aws=AwsResource())
         self.definitions: dg.Definitions = build_definitions(self.config, self.resource)
         self.inbox: list[Backlog] = []
-        self.names = LakeNames.of(self.config)
+        self.names = LakeNames.from_config(self.config)
 
     def hint(self, table: str) -> None:
         """Add a backlog of one hint for the table. The hint has waited since time 0."""
@@ -75,7 +75,7 @@ def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], P
 
     def opened(resource: LakeResource) -> SimpleNamespace:
         lake = made[resource.lake_yaml]
-        store = SimpleNamespace(inbox=SimpleNamespace(tour=lambda after: iter(lake.inbox)))
+        store = SimpleNamespace(inbox=SimpleNamespace(walk_backlogs=lambda after: iter(lake.inbox)))
         return SimpleNamespace(store=store, config=lake.config)
 
     def make(name: str) -> Paper:

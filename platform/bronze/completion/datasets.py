@@ -96,7 +96,7 @@ class _SignalPlanner:
         for items in [*signals.values()][MAX_SIGNALS:]:
             self.plan.deferred += _returning_hints(items)
         now = dict([*signals.items()][:MAX_SIGNALS])
-        self._read_last_states([*now, *self._above(of_parts)])
+        self._read_last_states([*now, *self._covering_signal_keys(of_parts)])
         self.probes |= self.table.source.head_many(now)
         for key, items in now.items():
             self._plan_signal(key, items)
@@ -117,7 +117,7 @@ class _SignalPlanner:
         if new:
             self.states |= self.table.ledger.memory(self.clock.version, self.clock.n, new)[1]
 
-    def _above(self, of_parts: Sequence[PlannedHint]) -> list[str]:
+    def _covering_signal_keys(self, of_parts: Sequence[PlannedHint]) -> list[str]:
         """Return the keys at which signals would cover the folders of these parts, if the name has no `*`."""
         if "*" in self.name.pattern:
             return []
@@ -144,7 +144,7 @@ class _SignalPlanner:
         signal = Signal(key, probe, state, again)
         parts = parts_of(self.table, self.name, signal)
         self._read_last_states(parts.keys)
-        verdict = parts.judge(self.states, self._probed(parts), registered=self.registered)
+        verdict = parts.judge(self.states, self._probe_parts(parts), registered=self.registered)
         if verdict.outcome is Outcome.ENTERS:
             self._enter(signal, items, verdict)
         elif verdict.outcome is Outcome.UNKNOWN:
@@ -155,9 +155,9 @@ class _SignalPlanner:
             if verdict.reason:
                 self.reasons |= dict.fromkeys(parts.keys, f"its signal {key} waits: {verdict.reason}")
 
-    def _probed(self, parts: Parts) -> Mapping[str, Probe]:
+    def _probe_parts(self, parts: Parts) -> Mapping[str, Probe]:
         """Return S3's present states of parts. Those that a listing shows with the ledger's etag are not asked for."""
-        listed = parts.as_listed(self.states)
+        listed = parts.probes_of_listed(self.states)
         wanted = [key for key in parts.keys if key not in listed and key not in self.probes]
         # A part that waited is read now, as one that the ledger does not know.
         known = {key: state for key, state in self.states.items() if state.status is not Status.WAITING}
@@ -193,7 +193,7 @@ class _SignalPlanner:
             self.probes,
             self.states,
             registered=self.registered,
-            type_of_key=EventTypes(self.table.lake.config.event_types).of_key,
+            type_of_key=EventTypes(self.table.lake.config.event_types).find_type_of_key,
         )
         hold_back(made, self.covered, self.states, self._why_waiting)
         made.rows += self.plan.rows

@@ -59,7 +59,7 @@ class Parts:
         """Bytes of the parts, as far as they are known."""
         return {file.key: file.size for file in self.files} | {part.key: part.size for part in self.named}
 
-    def as_listed(self, states: Mapping[str, LastState]) -> dict[str, Probe]:
+    def probes_of_listed(self, states: Mapping[str, LastState]) -> dict[str, Probe]:
         """Return the states of files whose listed etag is the one that the ledger has."""
         return {
             file.key: S3Found(file.etag, file.size, int(file.modified) * 1000)
@@ -93,7 +93,7 @@ def parts_of(table: Table, name: SignalName, signal: Signal) -> Parts:
     if name.kind is SignalKind.FOLDER:
         return _folder(table, name, signal)
     try:
-        return Parts(signal, named=_named(table, name, signal))
+        return Parts(signal, named=_read_named_parts(table, name, signal))
     except ValueError as error:
         return Parts(signal, verdict=Verdict(Outcome.REFUSED, reason=str(error)))
     except _ManifestPending as wait:
@@ -111,7 +111,7 @@ class _ManifestPending(Exception):
 def _folder(table: Table, name: SignalName, signal: Signal) -> Parts:
     """Return the files below the signal's folder, without those of an inner folder that has a signal of its own."""
     folder = folder_of(signal.key)
-    listed = list(islice(table.source.under(folder), MAX_LISTED + 1))
+    listed = list(islice(table.source.list_under(folder), MAX_LISTED + 1))
     if len(listed) > MAX_LISTED:
         return Parts(
             signal,
@@ -152,7 +152,7 @@ def _body(table: Table, key: str, subject: str) -> bytes | None:
         ) from None
 
 
-def _named(table: Table, name: SignalName, signal: Signal) -> tuple[NamedPart, ...]:
+def _read_named_parts(table: Table, name: SignalName, signal: Signal) -> tuple[NamedPart, ...]:
     """Read the manifest of a signal.
 
     Raises:
@@ -178,8 +178,8 @@ def _named(table: Table, name: SignalName, signal: Signal) -> tuple[NamedPart, .
     parts = run_bounded(
         lambda _: named_parts(manifest, table.key.bucket, table.key.prefix),
         MAX_MANIFEST_BYTES,
-        small=_SMALL_BYTES,
-        surely=len(manifest),
+        shared_max_bytes=_SMALL_BYTES,
+        min_bytes=len(manifest),
     )
     if len(parts) > MAX_DATASET_FILES:
         raise ValueError(

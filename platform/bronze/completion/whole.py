@@ -74,7 +74,7 @@ def withdraw(plan: Plan, failure: Failure) -> None:
     bad = {row.key: row for row in failure.rows}
     for candidate in parts:
         plan.rows += followers_rows(plan, candidate.key, candidate.found)
-        plan.rows.append(bad.get(candidate.key) or _waiting(candidate, dataset, why))
+        plan.rows.append(bad.get(candidate.key) or _waiting_row(candidate, dataset, why))
     plan.rows += [
         *duplicates(dataset.followers, dataset.found),
         ledger_row(dataset.signal, Status.QUARANTINED, why, dataset.found),
@@ -82,11 +82,11 @@ def withdraw(plan: Plan, failure: Failure) -> None:
     plan.signals.append(SignalDecision(dataset.signal.hint.key, first.key if of_part else None))
 
 
-def _waiting(candidate: Candidate, dataset: Dataset, why: str) -> LedgerRow:
+def _waiting_row(candidate: Candidate, dataset: Dataset, why: str) -> LedgerRow:
     return candidate.row(Status.WAITING, f"its signal {dataset.signal.hint.key} is in quarantine: {why}")
 
 
-def complete(plan: Plan, prepared: PreparedBatch) -> None:
+def record_entering_signals(plan: Plan, prepared: PreparedBatch) -> None:
     """Record the signals of the datasets that enter."""
     for dataset in plan.datasets:
         prepared.rows += complete_rows(dataset)

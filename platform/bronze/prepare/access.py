@@ -42,7 +42,7 @@ def require_access(table: Table, denied: Mapping[str, str]) -> None:
 
 def _another_answers(table: Table, denied: Mapping[str, str]) -> bool:
     try:
-        listed = [item.key for item in islice(table.source.under(table.key.prefix), _LISTED)]
+        listed = [item.key for item in islice(table.source.list_under(table.key.prefix), _LISTED)]
     except (BotoCoreError, ClientError):
         return False  # The listing is refused as well.
     others = [key for key in reversed(listed) if key not in denied]

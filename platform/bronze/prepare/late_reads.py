@@ -26,7 +26,7 @@ from tidegate.platform.core.bronze.plan import Candidate, Dataset, Plan, candida
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.spark.session import ended_after
-from tidegate.platform.lake.time_left import DeadlineExceeded, limited
+from tidegate.platform.lake.time_left import DeadlineExceeded, limit_seconds
 
 #: Seconds in which the files of a batch are read, however often. A run has an hour (`max_runtime_seconds` of
 #: dagster.yaml), in which it also looks, commits and records.
@@ -77,7 +77,7 @@ class _Unit:
 
 
 @contextmanager
-def reading(table: Table, plan: Plan, seconds: float) -> Iterator[None]:
+def limit_reading(table: Table, plan: Plan, seconds: float) -> Iterator[None]:
     """Read the candidates of a plan in this context. If that takes too long, record it durably and end it.
 
     The context is that of the whole batch: if files are prepared again because others left, the time is not given
@@ -97,22 +97,22 @@ def reading(table: Table, plan: Plan, seconds: float) -> Iterator[None]:
     limit = min(seconds, MAX_SECONDS)
     with ended_after(table.delta.session, limit) as is_late:
         try:
-            with limited(limit):  # The note is written without a limit.
+            with limit_seconds(limit):  # The note is written without a limit.
                 yield
         except (PySparkException, DeadlineExceeded) as error:
             if not is_late() and not isinstance(error, DeadlineExceeded):
                 raise
             alone = len(units) == 1 and limit == MAX_SECONDS
             hints = [Hint(unit.key, ServerLoss(unit.etag, alone, late=True)) for unit in units]
-            table.inbox.put([Manifest.new(table.table_key, "lost", hints)])
+            table.inbox.put([Manifest.create(table.table_key, "lost", hints)])
             raise ReadTooLong(
-                f"this run read {_named(units)} of {table.table_key} and did not finish within "
+                f"this run read {_join_names(units)} of {table.table_key} and did not finish within "
                 f"{limit // 60:.0f} minutes, so it was ended. Nothing was changed: the next run reads a quarter of "
                 "that, and a file or dataset that takes so long alone twice is quarantined"
             ) from error
 
 
-def _named(units: Sequence[_Unit]) -> str:
+def _join_names(units: Sequence[_Unit]) -> str:
     files = sum(len(unit.candidates) for unit in units)
     if len(units) > 1:
         return f"{files} files"
@@ -128,10 +128,10 @@ def keep_first_part(plan: Plan) -> None:
         if sum(read.alone for read in unit.late) >= _MAX_ALONE:
             _quarantine(plan, unit)
     units = _units(plan)
-    most = max((len(unit.late) for unit in units), default=0)
-    if not most:
+    longest = max((len(unit.late) for unit in units), default=0)
+    if not longest:
         return
-    suspects = [unit for unit in units if len(unit.late) == most]
+    suspects = [unit for unit in units if len(unit.late) == longest]
     taken = {unit.key for unit in suspects[: -(-len(suspects) // _PARTS)]}
     others = [unit for unit in units if unit.key not in taken]
     for dataset in [unit.dataset for unit in others if unit.dataset]:

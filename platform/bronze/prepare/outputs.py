@@ -43,7 +43,7 @@ class OutputLoad(Load):
         super().__init__(table, work)
         self.output = output
 
-    def _to_read(self, candidates: Sequence[Candidate], replacing: Replacing) -> list[Candidate]:
+    def _select_to_read(self, candidates: Sequence[Candidate], replacing: Replacing) -> list[Candidate]:
         readable = []
         for candidate in candidates:
             if candidate.replaces is None:
@@ -54,7 +54,7 @@ class OutputLoad(Load):
                     "its good rows are in the output, where nothing can replace them, and would be there twice; write "
                     "its bad rows, which the ledger's bad_rows_folder has, as a new file",
                 )
-        return super()._to_read(readable, replacing)
+        return super()._select_to_read(readable, replacing)
 
     def _wait(self, files: Sequence[SourceFile]) -> None:
         for file in files:
@@ -84,7 +84,7 @@ class ColumnlessOutput(OutputLoad):
     """An output without columns: a set of files is done once it is staged."""
 
     def _read(self, files: Sequence[SourceFile]) -> None:
-        self._stage_all(self._fitting(files))
+        self._stage_all(self._select_fitting(files))
 
 
 def output_key(folder: str, birth: Birth, n: int, index: int, ending: str) -> str:
@@ -112,7 +112,7 @@ def prepare_concatenate(table: Table, work: BatchDraft, output: OutputSpec) -> P
 class _Concatenate(ColumnlessOutput):
     """One preparation. It has no columns: files with other columns become other files."""
 
-    def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
+    def _select_fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
         fitting = []
         for file in files:
             if len(self._folder(file).encode()) > MAX_FOLDER_BYTES:
@@ -128,10 +128,10 @@ class _Concatenate(ColumnlessOutput):
         sound = [file for file in files if footers[file.path].problem is None]
         require_all(
             self.table.table_key,
-            sum(one.rows for one in staged),
+            sum(staged_object.rows for staged_object in staged),
             {file.path: RowCounts(footers[file.path].rows, 0) for file in sound},
         )
-        changed = self._changed(files)
+        changed = self._changed_keys(files)
         self._wait([file for file in files if file.candidate.key in changed])
         if changed:
             return [file for file in files if file.candidate.key not in changed]
@@ -144,7 +144,9 @@ class _Concatenate(ColumnlessOutput):
                     file.candidate.with_checksum_of(self.seen.get(file.candidate.key)), rows=footer.rows
                 )
         first = len(self.prepared.objects)
-        self.prepared.objects += [self._object(one, "parquet", first + index) for index, one in enumerate(staged)]
+        self.prepared.objects += [
+            self._object(staged_object, "parquet", first + index) for index, staged_object in enumerate(staged)
+        ]
         return []
 
     def _folder(self, file: SourceFile) -> str:
@@ -165,14 +167,14 @@ def prepare_convert(table: Table, work: BatchDraft, output: OutputSpec) -> Prepa
 class _Convert(OutputLoad):
     """One preparation. Its Parquet files are written as those of a table, and then enter no log."""
 
-    def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
+    def _select_fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
         fitting = []
         for file in files:
             if self._is_too_long(file):
                 self.prepared.quarantine(file.candidate, TOO_LONG)
             else:
                 fitting.append(file)
-        return super()._fitting(fitting)
+        return super()._select_fitting(fitting)
 
     def _is_too_long(self, file: SourceFile) -> bool:
         try:
@@ -207,7 +209,7 @@ def prepare_repartition(table: Table, work: BatchDraft, output: OutputSpec) -> P
 class _Repartition(ColumnlessOutput):
     """One preparation. It has no columns: the rows of all files fit."""
 
-    def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
+    def _select_fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
         fitting = []
         for file in files:
             if self._key_values(file) is None:
@@ -224,11 +226,11 @@ class _Repartition(ColumnlessOutput):
         if len(self.prepared.objects) >= MAX_OBJECTS:
             self._wait(files)
             return []
-        apart = self.table.lake.store.quarantine.new_folder(self.table.table_key, self.work.n)
-        objects, counted = self._written(files, apart)
+        bad_rows_folder = self.table.lake.store.quarantine.new_folder(self.table.table_key, self.work.n)
+        objects, counted = self._write_rows(files, bad_rows_folder)
         if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:
             return [replace(file, by_line=file.by_line and file.candidate.key not in torn) for file in files]
-        if changed := self._changed(files):
+        if changed := self._changed_keys(files):
             self._wait([file for file in files if file.candidate.key in changed])
             return [file for file in files if file.candidate.key not in changed]
         if self.prepared.objects and len(self.prepared.objects) + len(objects) > MAX_OBJECTS:
@@ -236,21 +238,25 @@ class _Repartition(ColumnlessOutput):
             return []
         self.prepared.objects += objects
         for file in files:
-            self._end(file.candidate, counted[file.candidate.key], apart)
+            self._end(file.candidate, counted[file.candidate.key], bad_rows_folder)
         return []
 
-    def _written(self, files: Sequence[SourceFile], apart: str) -> tuple[list[OutputObject], dict[str, RowCounts]]:
+    def _write_rows(
+        self, files: Sequence[SourceFile], bad_rows_folder: str
+    ) -> tuple[list[OutputObject], dict[str, RowCounts]]:
         """Write the good rows and quarantine the others, in one pass. Returns the objects, and the counts by key."""
-        self.prepared.folders.append(apart)
+        self.prepared.folders.append(bad_rows_folder)
         packing = Packing(self.output.compression, self.output.object_bytes, MAX_OBJECTS)
         staging = self._begin_staging()
-        staged, by_address = self.table.delta.outputs.write(self._reading(files), staging, apart, packing)
-        counted = self._counts(files, by_address, apart)
-        require_all(self.table.table_key, sum(one.rows for one in staged), counted)
+        staged, by_address = self.table.delta.outputs.write(
+            self._load_request(files), staging, bad_rows_folder, packing
+        )
+        counted = self._counts(files, by_address, bad_rows_folder)
+        require_all(self.table.table_key, sum(staged_object.rows for staged_object in staged), counted)
         first = len(self.prepared.objects)
         objects = [
-            self._object(one, one.path.rpartition("/")[2].partition(".")[2], first + index)
-            for index, one in enumerate(staged)
+            self._object(staged_object, staged_object.path.rpartition("/")[2].partition(".")[2], first + index)
+            for index, staged_object in enumerate(staged)
         ]
         return objects, counted
 

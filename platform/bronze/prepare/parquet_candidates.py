@@ -14,7 +14,7 @@ from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.footer import Footer, footer_bytes
 from tidegate.platform.core.keys.object_key import too_long
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import NotWritable, ObjectChanged, ObjectRefused, StoreError
@@ -50,12 +50,12 @@ def parquet_footers(
         if isinstance(tail, bytes):
             tails.append((candidate, tail))
         else:
-            prepared.failed(candidate, tail)
+            prepared.record_failure(candidate, tail)
     readable = []
     footers = read_footers([(tail, candidate.found.size) for candidate, tail in tails])
     for (candidate, _), footer in zip(tails, footers, strict=True):
         if isinstance(footer, BadParquet):
-            prepared.failed(candidate, footer)
+            prepared.record_failure(candidate, footer)
         else:
             readable.append((candidate, footer))
     return readable
@@ -68,7 +68,7 @@ def _tail(source: Bucket, candidate: Candidate) -> bytes | BadParquet | StoreErr
         return error
 
 
-def copied(
+def copy_files(
     table: Table,
     files: Sequence[tuple[Candidate, Footer]],
     place: Callable[[Candidate], S3Address],
@@ -117,7 +117,7 @@ def copied(
             case ParquetCopy() as parquet_copy:
                 ready.append((candidate, parquet_copy.footer, parquet_copy))
             case error:
-                prepared.failed(candidate, error)
+                prepared.record_failure(candidate, error)
     return ready
 
 
@@ -130,7 +130,10 @@ def check_both(footer: Footer, path: Mapping[str, str | None]) -> None:
         Misfit: the file's statistics do not prove that both values are equal.
     """
     for name, value in path.items():
-        if any(folded(field.name) == folded(name) for field in footer.fields) and footer.always(name) != value:
+        if (
+            any(fold_name(field.name) == fold_name(name) for field in footer.fields)
+            and footer.constant_text(name) != value
+        ):
             raise Misfit(
                 f"column {name} is in the file and in its path ({name}={value}), and the file's statistics do not "
                 "prove that both say the same; leave it out of the file"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tidegate.platform.bronze.completion.whole import complete, failures, withdraw
+from tidegate.platform.bronze.completion.whole import failures, record_entering_signals, withdraw
 from tidegate.platform.bronze.prepare.access import require_access
 from tidegate.platform.bronze.prepare.inventories.prepare import prepare_inventories
 from tidegate.platform.bronze.prepare.load.load import prepare_load
@@ -41,7 +41,7 @@ def prepare(table: Table, work: BatchDraft) -> PreparedBatch:
             withdraw(work.plan, failure)
         keep_named_folders(table, prepared, [row for failure in failed for row in failure.rows])
         prepared = prepare_as_born(table, work)
-    complete(work.plan, prepared)
+    record_entering_signals(work.plan, prepared)
     if prepared.all_denied:
         require_access(table, prepared.denied)
     prepared.require_progress()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tidegate.platform.bronze.prepare.parquet_candidates import Ready, check_both, copied, parquet_footers
+from tidegate.platform.bronze.prepare.parquet_candidates import Ready, check_both, copy_files, parquet_footers
 from tidegate.platform.bronze.prepare.table_columns import (
     path_columns,
     present_schema,
@@ -22,7 +22,7 @@ from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.platform.core.keys.own_paths import copy_key, copy_path, log_path
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_ids import PRODUCERS_NAMES
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.lake import Table
@@ -62,9 +62,9 @@ def prepare_register(table: Table, work: BatchDraft) -> PreparedBatch:
             registrable.append(candidate)
     good = parquet_footers(table.source, registrable, prepared)
     prepared.base = present_schema(table, work)
-    ready = copied(
+    ready = copy_files(
         table,
-        _spelled(good, prepared.base),
+        _mark_spellings(good, prepared.base),
         lambda candidate: S3Address(table.key.bucket, copy_key(candidate.key, candidate.found.etag, table.key.prefix)),
         prepared,
     )
@@ -112,14 +112,14 @@ def _registration_problem(table: Table, candidate: Candidate) -> str | None:
     return None
 
 
-def _spelled(files: list[tuple[Candidate, Footer]], base: TableSchema | None) -> list[tuple[Candidate, Footer]]:
+def _mark_spellings(files: list[tuple[Candidate, Footer]], base: TableSchema | None) -> list[tuple[Candidate, Footer]]:
     """Mark a file for a copy if it spells a column differently than the table or the first file with the column."""
     spelling = dict(base.spelling) if base else {}
     found = []
     for candidate, footer in files:
-        found.append((candidate, footer.spelled(spelling)))
+        found.append((candidate, footer.with_spelling(spelling)))
         for field in footer.fields:
-            spelling.setdefault(folded(field.name), field.name)
+            spelling.setdefault(fold_name(field.name), field.name)
     return found
 
 
@@ -135,7 +135,7 @@ def _take(
         try:
             values = check_partition(path_columns(table, candidate, schema), schema.partition_fields)
             check_both(footer, values)
-            wider = schema.taking(footer.fields, table.spec.policy)
+            wider = schema.accept_fields(footer.fields, table.spec.policy)
             if wider != schema:
                 check(wider)
         except ValueError as misfit:

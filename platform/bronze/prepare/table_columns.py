@@ -18,7 +18,7 @@ from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.inventory.columns import WITHOUT_STATISTICS
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.schema.column_ids import COLUMNS, LAST_ID, ColumnIds, Path, paths, recorded_names
-from tidegate.platform.core.schema.column_types import Field, Simple, folded, inner_fields
+from tidegate.platform.core.schema.column_types import Field, Simple, fold_name, inner_fields
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN, check_columns
 from tidegate.platform.core.schema.sql_literal import delta_table
@@ -56,7 +56,7 @@ def present_schema(table: Table, work: BatchDraft) -> TableSchema | None:
         ids = ColumnIds(last_id, names=_recorded_names(table, work.birth.location, state.schema, state.properties))
     else:
         ids = ColumnIds(last_id, f"{state.table_id}/{last_id}")
-    schema = replace(state.schema, grows=table.spec.widen, unmeasured=_unmeasured(table.spec), ids=ids)
+    schema = replace(state.schema, grows=table.spec.widen, unmeasured=_unmeasured_columns(table.spec), ids=ids)
     schema = replace(schema, reserved=reserved_in_bronze(table.spec.silver))
     # The next batch with a file gives the table its properties: its unmeasured columns may be others by now, and a
     # table of an earlier version has not recorded its names.
@@ -97,7 +97,7 @@ def _recorded_names(table: Table, location: str, schema: TableSchema, properties
             f'in: ALTER TABLE bronze.{table.spec.name} SET TBLPROPERTIES (\'{COLUMNS}\' = \'[["a"], ["s", "b"]]\'). '
             "Files wait until then"
         )
-    return frozenset(paths(schema.fields)) | {tuple(map(folded, path)) for path in former}
+    return frozenset(paths(schema.fields)) | {tuple(map(fold_name, path)) for path in former}
 
 
 def unborn_schema(table: Table, candidates: Iterable[Candidate], ours: Collection[str] = ()) -> TableSchema:
@@ -113,7 +113,7 @@ def unborn_schema(table: Table, candidates: Iterable[Candidate], ours: Collectio
     paths = table.spec.partition_columns
     objects = {VARIANT_COLUMN: "variant"} if table.spec.policy == "variant" else {}
     reserved = reserved_in_bronze(table.spec.silver)
-    unborn = replace(TableSchema.unborn({}, {}), reserved=reserved)
+    unborn = replace(TableSchema.from_declared({}, {}), reserved=reserved)
     for candidate in candidates:
         if paths:
             break
@@ -123,8 +123,8 @@ def unborn_schema(table: Table, candidates: Iterable[Candidate], ours: Collectio
             continue  # Its path makes the file itself a misfit later.
         break
     given = ROW_COLUMNS if table.spec.row_queue else {}
-    unborn = TableSchema.unborn({**given, **table.spec.columns, **objects}, paths)
-    return replace(unborn, grows=table.spec.widen, unmeasured=_unmeasured(table.spec), reserved=reserved)
+    unborn = TableSchema.from_declared({**given, **table.spec.columns, **objects}, paths)
+    return replace(unborn, grows=table.spec.widen, unmeasured=_unmeasured_columns(table.spec), reserved=reserved)
 
 
 def path_columns(
@@ -142,9 +142,9 @@ def path_columns(
         ValueError: the path contradicts itself, or names a column that no table can have.
     """
     values = partition_values(candidate.key, table.key.prefix)
-    known = {folded(column.name) for column in schema.partition_fields}
+    known = {fold_name(column.name) for column in schema.partition_fields}
     of_schema = {"variant": VARIANT_COLUMN, "rescue": RESCUED_COLUMN}.get(table.spec.policy)
-    new = [name for name in values if folded(name) not in known]
+    new = [name for name in values if fold_name(name) not in known]
     try:
         check_columns(new, ours=(*ours, of_schema or ""), reserved=schema.reserved)
     except Misfit as misfit:
@@ -160,7 +160,7 @@ def rescued_column(table: Table) -> str | None:
 def with_rescued(table: Table, schema: TableSchema) -> TableSchema:
     """Return the schema, with the column for what no other column takes if the table has one."""
     name = rescued_column(table)
-    return schema.adding([Field(name, Simple("string"))]) if name else schema
+    return schema.with_missing_fields([Field(name, Simple("string"))]) if name else schema
 
 
 def with_configured(table: Table, work: BatchDraft, schema: TableSchema) -> TableSchema:
@@ -173,7 +173,7 @@ def with_configured(table: Table, work: BatchDraft, schema: TableSchema) -> Tabl
         raise RuntimeError(differs)
     if table.spec.policy not in ("variant", "rescue"):
         return schema
-    wider = with_rescued(table, schema.adding(TableSchema.unborn(table.spec.columns, {}).fields))
+    wider = with_rescued(table, schema.with_missing_fields(TableSchema.from_declared(table.spec.columns, {}).fields))
     if wider != schema and (reason := refusal(table, work, wider)):
         raise RuntimeError(
             f"what `columns` and `schema` of {table.spec.name} in lake.yaml add cannot join the table: {reason}"
@@ -200,7 +200,7 @@ def require_columns(table: Table, work: BatchDraft, schema: TableSchema) -> None
         raise Misfit(reason)
 
 
-def _unmeasured(spec: TableSpec) -> frozenset[str]:
+def _unmeasured_columns(spec: TableSpec) -> frozenset[str]:
     """Return the columns without statistics: nobody looks for objects by most columns of inventories."""
     return spec.unmeasured_columns | WITHOUT_STATISTICS if spec.has_inventories else spec.unmeasured_columns
 

@@ -19,7 +19,7 @@ from tidegate.platform.bronze.reconcile.listing import LISTED_AT_ONCE, is_source
 from tidegate.platform.bronze.removals import REMOVAL_FLOOR, require_bucket
 from tidegate.platform.core.bronze.hint import Hint, Missing
 from tidegate.platform.core.bronze.ledger import IN_TABLE, PRESENT, LastState, Status
-from tidegate.platform.core.bronze.manifest import chunked
+from tidegate.platform.core.bronze.manifest import split_into_manifests
 from tidegate.platform.core.config.after_load import removes_source
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
 from tidegate.platform.core.keys.object_key import HIDDEN_FILE, HIDDEN_FOLDER
@@ -92,7 +92,7 @@ def _keep(table: Table, found: list[Difference]) -> int:
             hints.append(Hint(difference.key, Missing()))
         if difference.kind == "listed" and is_source(table, difference.key):
             hints.append(Hint(difference.key, size=difference.size))
-    table.inbox.put(chunked(table.table_key, "listing", hints, table.spec.max_files))
+    table.inbox.put(split_into_manifests(table.table_key, "listing", hints, table.spec.max_files))
     left = [difference for difference in found if difference.kind == "left"]
     note_loaded_files(
         table,

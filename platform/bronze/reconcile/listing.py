@@ -15,7 +15,7 @@ from tidegate.platform.bronze.listener import LogListener, RunListener
 from tidegate.platform.bronze.removals import require_bucket
 from tidegate.platform.core.bronze.hint import Hint, Missing
 from tidegate.platform.core.bronze.ledger import PRESENT, LastState, Status
-from tidegate.platform.core.bronze.manifest import chunked
+from tidegate.platform.core.bronze.manifest import split_into_manifests
 from tidegate.platform.core.bronze.object_state import S3Found, same_bytes
 from tidegate.platform.core.completion.signal_name import SignalKind, SignalName
 from tidegate.platform.core.keys.object_key import folder_of
@@ -31,7 +31,7 @@ LISTED_AT_ONCE = 100_000
 
 def own_objects(table: Table, after: str = "") -> Iterator[Listed]:
     """Yield the source objects of a table in key order, from the first key after `after`."""
-    for item in table.source.under(table.key.prefix, after):
+    for item in table.source.list_under(table.key.prefix, after):
         if is_source(table, item.key):
             yield item
 
@@ -79,7 +79,7 @@ def list_prefix(table: Table, clock: Clock, listener: RunListener | None = None,
     signals = RewrittenSignals(table)
     objects = differing = 0
 
-    def missing(upto: str | None) -> None:
+    def add_missing(upto: str | None) -> None:
         """Add hints for the ledger's keys before the next listed key."""
         nonlocal next_known
         while next_known is not None and (upto is None or next_known <= upto):
@@ -90,7 +90,7 @@ def list_prefix(table: Table, clock: Clock, listener: RunListener | None = None,
     def keep(key: str) -> None:
         nonlocal differing
         differing += len(hints)
-        table.inbox.put(chunked(table.table_key, "listing", hints, table.spec.max_files))
+        table.inbox.put(split_into_manifests(table.table_key, "listing", hints, table.spec.max_files))
         note_loaded_files(table, here, states)
         hints.clear()
         here.clear()
@@ -99,7 +99,7 @@ def list_prefix(table: Table, clock: Clock, listener: RunListener | None = None,
         listener.listing_reached(key)
 
     for item in own_objects(table, after):
-        missing(item.key)
+        add_missing(item.key)
         objects += 1
         here[item.key] = item.etag
         state = states.get(item.key)
@@ -108,8 +108,8 @@ def list_prefix(table: Table, clock: Clock, listener: RunListener | None = None,
             hints.append(Hint(item.key, size=item.size))
         if objects % LISTED_AT_ONCE == 0:
             keep(item.key)
-    missing(None)
-    hints += [Hint(key) for key in signals.covering()]
+    add_missing(None)
+    hints += [Hint(key) for key in signals.covering_signals()]
     keep("")
     return differing
 
@@ -182,17 +182,17 @@ class RewrittenSignals:
         elif state.status is Status.WAITING:
             self._oldest[folder] = min(item.modified, self._oldest.get(folder, item.modified))
 
-    def covering(self) -> list[str]:
+    def covering_signals(self) -> list[str]:
         """Return the signals that cover a file that waits."""
         found: dict[str, None] = {}
         for folder, modified in self._oldest.items():
-            signal = self._nearest(folder)
+            signal = self._nearest_signal(folder)
             # S3's times have whole seconds.
             if signal and int(modified) <= int(signal.modified):
                 found[signal.key] = None
         return list(found)
 
-    def _nearest(self, folder: str) -> Listed | None:
+    def _nearest_signal(self, folder: str) -> Listed | None:
         while folder not in self._signals and folder:
             folder = folder_of(folder[:-1])
         return self._signals.get(folder)
@@ -211,7 +211,7 @@ def replace_known_etags(table: Table, present: Sequence[Listed], readings: Itera
         return list(present)
     probes = table.source.head_many(unsure)
 
-    def known(item: Listed) -> Listed:
+    def replace_etag(item: Listed) -> Listed:
         found = probes.get(item.key)
         if not isinstance(found, S3Found):
             return item
@@ -219,7 +219,7 @@ def replace_known_etags(table: Table, present: Sequence[Listed], readings: Itera
             (replace(item, etag=reading.etag) for reading in last[item.key] if same_bytes(found, reading)), item
         )
 
-    return [known(item) for item in present]
+    return [replace_etag(item) for item in present]
 
 
 def _may_be_known(item: Listed, readings: Sequence[Reading]) -> bool:

@@ -16,9 +16,9 @@ from tidegate.platform.cli.check.findings import (
     Warned,
     arns_of,
     begin_listing,
-    checked,
-    permitted,
-    tried,
+    call_permitted,
+    make_finding,
+    try_call,
 )
 from tidegate.platform.core.config.after_load import move_target, removes_source
 from tidegate.platform.core.config.table import TableSpec
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 def check_after_load(s3: S3Client, spec: TableSpec) -> Finding:
     """Check that the files of a table may be moved, deleted or tagged. No existing object is changed."""
-    return checked(Check.TABLE_AFTER_LOAD, spec.name, lambda: _allowed(s3, spec))
+    return make_finding(Check.TABLE_AFTER_LOAD, spec.name, lambda: _check_permissions(s3, spec))
 
 
-def _allowed(s3: S3Client, spec: TableSpec) -> str:
+def _check_permissions(s3: S3Client, spec: TableSpec) -> str:
     key, name = spec.table_key, f"_tidegate-check-{uuid.uuid4()}"
     objects, where = arns_of(s3).objects(key.bucket, key.prefix), {"Bucket": key.bucket, "Key": f"{key.prefix}{name}"}
     if folder := move_target(spec.after_load):
@@ -44,19 +44,19 @@ def _allowed(s3: S3Client, spec: TableSpec) -> str:
         target = arns_of(s3).objects(bucket, path)
         # Without this permission S3 would answer 403 for every name without an object.
         begin_listing(s3, bucket)
-        permitted("s3:PutObject", target, s3.put_object, **there, Body=b"tidegate check")
+        call_permitted("s3:PutObject", target, s3.put_object, **there, Body=b"tidegate check")
         try:
-            permitted("s3:GetObject", target, s3.get_object, **there)
-            permitted("s3:PutObjectTagging", target, s3.put_object_tagging, **there, Tagging={"TagSet": []})
+            call_permitted("s3:GetObject", target, s3.get_object, **there)
+            call_permitted("s3:PutObjectTagging", target, s3.put_object_tagging, **there, Tagging={"TagSet": []})
         finally:
-            permitted("s3:DeleteObject", target, s3.delete_object, **there)
+            call_permitted("s3:DeleteObject", target, s3.delete_object, **there)
     # The object does not exist: S3 checks the permission first.
     if not removes_source(spec.after_load):
-        tried("s3:PutObjectTagging", objects, s3.put_object_tagging, **where, Tagging={"TagSet": []})
+        try_call("s3:PutObjectTagging", objects, s3.put_object_tagging, **where, Tagging={"TagSet": []})
         _tag_versions(s3, key, objects)
         return "tagged"
     try:
-        permitted("s3:DeleteObject", objects, s3.delete_object, **where, IfMatch=f'"{"0" * 32}"')
+        call_permitted("s3:DeleteObject", objects, s3.delete_object, **where, IfMatch=f'"{"0" * 32}"')
     except ClientError as error:
         if status_of(error) != 404:
             raise
@@ -80,8 +80,8 @@ def _tag_versions(s3: S3Client, key: TableKey, objects: str) -> None:
     # The object does not exist, so no tags are changed.
     nobody = {"Bucket": key.bucket, "Key": f"{key.prefix}_tidegate-check-{uuid.uuid4()}", "VersionId": "null"}
     try:
-        tried("s3:GetObjectVersionTagging", objects, s3.get_object_tagging, **nobody)
-        tried("s3:PutObjectVersionTagging", objects, s3.put_object_tagging, **nobody, Tagging={"TagSet": []})
+        try_call("s3:GetObjectVersionTagging", objects, s3.get_object_tagging, **nobody)
+        try_call("s3:PutObjectVersionTagging", objects, s3.put_object_tagging, **nobody, Tagging={"TagSet": []})
     except Denied as denied:
         if has_versions:
             raise

@@ -19,10 +19,10 @@ from tidegate.platform.cli.check.findings import (
     Warned,
     arns_of,
     begin_listing,
-    checked,
-    permitted,
+    call_permitted,
+    make_finding,
     reach_bucket,
-    tried,
+    try_call,
 )
 from tidegate.platform.cli.check.queues import CheckedQueue
 from tidegate.platform.cloud.log_policy import open_logs
@@ -79,21 +79,21 @@ def check_bucket(
         tables: the configured tables of the bucket.
         queues: the queues that answered.
     """
-    first = checked(Check.BUCKET_REACHABLE, bucket, lambda: _reachable(s3, bucket))
+    first = make_finding(Check.BUCKET_REACHABLE, bucket, lambda: _check_reachable(s3, bucket))
     yield first
     if not first.ok:
         return
-    yield checked(Check.BUCKET_READ, bucket, lambda: _readable(s3, bucket))
+    yield make_finding(Check.BUCKET_READ, bucket, lambda: _check_readable(s3, bucket))
     senders: list[Sender] = []
-    notification = checked(
+    notification = make_finding(
         Check.BUCKET_NOTIFICATIONS, bucket, lambda: _check_notifications(s3, bucket, tables, queues, senders)
     )
     yield notification
     for sender in senders:
-        yield checked(Check.QUEUE_POLICY, bucket, lambda sender=sender: _may_send(sender, queues))  # type: ignore[misc]
+        yield make_finding(Check.QUEUE_POLICY, bucket, lambda sender=sender: _may_send(sender, queues))  # type: ignore[misc]
 
 
-def _reachable(s3: S3Client, bucket: str) -> str:
+def _check_reachable(s3: S3Client, bucket: str) -> str:
     try:
         reach_bucket(s3, bucket, "lake.yaml")
     except ClientError as error:
@@ -105,7 +105,7 @@ def _reachable(s3: S3Client, bucket: str) -> str:
     return ""
 
 
-def _readable(s3: S3Client, bucket: str) -> str:
+def _check_readable(s3: S3Client, bucket: str) -> str:
     listing = begin_listing(s3, bucket)
     key = next((item["Key"] for item in listing.get("Contents", [])), f"tidegate-check-{uuid.uuid4()}")
     try:
@@ -115,14 +115,14 @@ def _readable(s3: S3Client, bucket: str) -> str:
             raise Denied("s3:GetObject", arns_of(s3).objects(bucket), f" (asked for {key})") from None
         if status_of(error) != 404:
             raise
-    tried("s3:GetObjectTagging", arns_of(s3).objects(bucket), s3.get_object_tagging, Bucket=bucket, Key=key)
+    try_call("s3:GetObjectTagging", arns_of(s3).objects(bucket), s3.get_object_tagging, Bucket=bucket, Key=key)
     return "s3:ListBucket, s3:GetObject and s3:GetObjectTagging are allowed"
 
 
 def _check_notifications(
     s3: S3Client, bucket: str, tables: Sequence[TableSpec], queues: Sequence[CheckedQueue], senders: list[Sender]
 ) -> str:
-    found = permitted(
+    found = call_permitted(
         "s3:GetBucketNotification",
         arns_of(s3).bucket(bucket),
         s3.get_bucket_notification_configuration,
@@ -197,12 +197,12 @@ def _may_send(sender: Sender, queues: Sequence[CheckedQueue]) -> str:
 def check_logs(s3: S3Client, bucket: str, config: LakeConfig) -> Iterator[Finding]:
     """Check the policy of a source bucket, if a table may be registered in it."""
     if bucket in LakeArns(config).registered_buckets:
-        yield checked(Check.BUCKET_LOGS, bucket, lambda: _closed(s3, bucket, config))
+        yield make_finding(Check.BUCKET_LOGS, bucket, lambda: _check_access_closed(s3, bucket, config))
 
 
-def _closed(s3: S3Client, bucket: str, config: LakeConfig) -> str:
+def _check_access_closed(s3: S3Client, bucket: str, config: LakeConfig) -> str:
     try:
-        found = permitted("s3:GetBucketPolicy", arns_of(s3).bucket(bucket), s3.get_bucket_policy, Bucket=bucket)
+        found = call_permitted("s3:GetBucketPolicy", arns_of(s3).bucket(bucket), s3.get_bucket_policy, Bucket=bucket)
         policy = json.loads(found["Policy"])
     except ClientError as error:
         if status_of(error) != 404:

@@ -17,7 +17,7 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.check.after_load import check_after_load
 from tidegate.platform.cli.check.buckets import check_bucket, check_logs
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, checked, findings_answer, show
+from tidegate.platform.cli.check.findings import Failed, Finding, findings_answer, make_finding, show
 from tidegate.platform.cli.check.forget import check_forget
 from tidegate.platform.cli.check.glue import check_glue
 from tidegate.platform.cli.check.inventory import check_inventories, check_inventory
@@ -31,7 +31,7 @@ from tidegate.platform.cli.check.lake import (
     check_root,
     check_spark,
     folders_above,
-    registered,
+    registered_tables,
 )
 from tidegate.platform.cli.check.metrics import check_metrics
 from tidegate.platform.cli.check.queues import CheckedQueue, check_queue
@@ -41,7 +41,7 @@ from tidegate.platform.cli.check.silver import check_silver
 from tidegate.platform.cli.check.webhooks import check_webhooks
 from tidegate.platform.cli.environment import Client, client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cloud.roles.roles import giving
+from tidegate.platform.cloud.roles.roles import find_permission
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -53,7 +53,7 @@ from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.lake_root.births import Births
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.settings import LAKE
-from tidegate.platform.operations.forwarded import ForwardingTrace, forwarded
+from tidegate.platform.operations.forwarded import ForwardingTrace, trace_forwarding
 
 #: What a start of the local platform creates, or sets, as lake.yaml says.
 _LOCAL_PLATFORM_CHECKS = (
@@ -91,7 +91,7 @@ def run_check(
     target = parse_address(address) if address else None
     wanted = lake.resolve() if lake else None
     using = client(home, wanted, lambda info: wanted is None or info.environ.get(LAKE) == str(wanted))
-    config, configured = _configured(using)
+    config, configured = _load_configuration(using)
     known: set[TableKey] = set()
     every = chain(configured, _check_reached_lake(using, config, known, target) if config else ())
     if as_json:
@@ -111,7 +111,7 @@ def run_check(
         if config is not None and target is not None:
             objects = ObjectStore(using.settings.aws.client("s3"))
             births = LakeStore(objects, config.lake.root).births
-            _explain(console, config, known, births, forwarded(config, *target, objects.tags), *target)
+            _explain(console, config, known, births, trace_forwarding(config, *target, objects.tags), *target)
         conclude(console, found)
     return all(finding.ok for finding in found)
 
@@ -119,10 +119,10 @@ def run_check(
 def _hints(using: Client, found: Sequence[Finding]) -> list[str]:
     """Returns what to do if the lake was not reached: it may need a local platform that does not run."""
     first = (Check.CONFIGURATION, Check.AWS_CREDENTIALS)
-    return using.no_platform_hints if any(not each.ok and each.check in first for each in found) else []
+    return using.platform_hints if any(not each.ok and each.check in first for each in found) else []
 
 
-def _configured(using: Client) -> tuple[LakeConfig | None, list[Finding]]:
+def _load_configuration(using: Client) -> tuple[LakeConfig | None, list[Finding]]:
     """Returns the configuration, None if it is wrong, and its finding or one finding for each problem."""
     check, path = Check.CONFIGURATION, str(using.settings.lake_yaml)
     try:
@@ -137,7 +137,7 @@ def _check_reached_lake(
     using: Client, config: LakeConfig, known: set[TableKey], target: tuple[str, str] | None
 ) -> Iterator[Finding]:
     """Run every check except that of the configuration. Without region or credentials, only that is reported."""
-    reached = checked(Check.AWS_CREDENTIALS, "AWS", lambda: _reached(using.settings.aws))
+    reached = make_finding(Check.AWS_CREDENTIALS, "AWS", lambda: _check_clients(using.settings.aws))
     yield reached
     if reached.ok:
         yield from findings(using, config, known, target)
@@ -151,18 +151,18 @@ def conclude(console: Console, found: Sequence[Finding]) -> None:
     warnings = [finding for finding in found if finding.ok and finding.warning]
     console.print()
     if failed:
-        console.print(Text(f"{_counted(failed, 'check')} failed: {_ids(failed)}", style="red"))
+        console.print(Text(f"{_format_count(failed, 'check')} failed: {_join_ids(failed)}", style="red"))
     if warnings:
-        console.print(Text(f"{_counted(warnings, 'warning')}: {_ids(warnings)}", style="yellow"))
+        console.print(Text(f"{_format_count(warnings, 'warning')}: {_join_ids(warnings)}", style="yellow"))
     if not failed and not warnings:
         console.print(Text("all checks ok", style="green"))
 
 
-def _counted(found: Sequence[Finding], noun: str) -> str:
+def _format_count(found: Sequence[Finding], noun: str) -> str:
     return f"{len(found)} {noun if len(found) == 1 else f'{noun}s'}"
 
 
-def _ids(found: Sequence[Finding]) -> str:
+def _join_ids(found: Sequence[Finding]) -> str:
     return ", ".join(dict.fromkeys(finding.check.id for finding in found))
 
 
@@ -180,7 +180,7 @@ def findings(
         target: bucket and key of the object whose table is asked for.
     """
     for finding in _findings(using, config, known, target):
-        given = giving(config, *finding.missing) if finding.missing else None
+        given = find_permission(config, *finding.missing) if finding.missing else None
         if given:
             role, statement = given
             hint = f"; statement {statement.sid} of `tidegate policy {role}` gives it"
@@ -215,7 +215,7 @@ def _findings(
     for finding in check_root(s3, store):
         yield finding
         reachable = reachable and finding.ok
-    for spec in registered(config):
+    for spec in registered_tables(config):
         yield from check_registered(s3, spec)
     for spec in config.tables:
         if spec.after_load != "keep":
@@ -228,8 +228,8 @@ def _findings(
             yield check_inventories(BucketInventories(s3), store.objects, spec, aws.account)
     if reachable:
         yield from check_forget(config, store, os.environ)
-        yield checked(Check.LAKE_TABLES, config.lake.root, lambda: _listed(store.table_keys(), known))
-        yield checked(Check.LAKE_STRAYS, config.lake.root, lambda: _check_strays(store))
+        yield make_finding(Check.LAKE_TABLES, config.lake.root, lambda: _join_names(store.table_keys(), known))
+        yield make_finding(Check.LAKE_STRAYS, config.lake.root, lambda: _check_strays(store))
         for spec in config.tables:
             yield check_born(store, spec)
         yield check_discovered(config, known)
@@ -241,11 +241,11 @@ def _findings(
     if reachable and all(finding.ok for finding in spark):
         yield from check_silver(using.settings.spark, store, config.tables)
         if config.catalog:
-            with using.opened() as opened:
-                yield from check_glue(opened, config.catalog, aws.quick("glue"))
+            with using.open_lake() as opened:
+                yield from check_glue(opened, config.catalog, aws.quick_client("glue"))
 
 
-def _reached(aws: Aws) -> str:
+def _check_clients(aws: Aws) -> str:
     """Check that clients can be created. No request is sent to AWS.
 
     Raises:
@@ -259,13 +259,13 @@ def _reached(aws: Aws) -> str:
     return session.region_name
 
 
-def _listed(found: set[str], known: set[TableKey]) -> str:
+def _join_names(found: set[str], known: set[TableKey]) -> str:
     known.update(TableKey.decode(table_key) for table_key in found)
     return f"{len(known)} in the lake"
 
 
 def _check_strays(store: LakeStore) -> str:
-    strays = [*store.births.strays(), *store.inbox.contents().strays]
+    strays = [*store.births.describe_strays(), *store.inbox.contents().strays]
     if strays:
         raise Failed("; ".join(strays))
     return "inbox and tables"

@@ -104,7 +104,7 @@ class Warned(Exception):
     """A check passed, but found something that should be read. The message is the detail."""
 
 
-def checked(check: Check, subject: str, run: Callable[[], str]) -> Finding:
+def make_finding(check: Check, subject: str, run: Callable[[], str]) -> Finding:
     """Run one check.
 
     Args:
@@ -127,7 +127,7 @@ def checked(check: Check, subject: str, run: Callable[[], str]) -> Finding:
         return Finding(check, subject, False, f"could not be checked: {type(error).__name__}: {first_line(error)}")
 
 
-def permitted(action: str, resource: str, call: Callable[..., Any], **arguments: Any) -> Any:
+def call_permitted(action: str, resource: str, call: Callable[..., Any], **arguments: Any) -> Any:
     """Call AWS and return its answer.
 
     Args:
@@ -148,14 +148,14 @@ def permitted(action: str, resource: str, call: Callable[..., Any], **arguments:
         raise
 
 
-def tried(action: str, resource: str, call: Callable[..., Any], **arguments: Any) -> None:
+def try_call(action: str, resource: str, call: Callable[..., Any], **arguments: Any) -> None:
     """Make a call that changes nothing, to check the permission. AWS checks the permission before anything else.
 
     Raises:
         Failed: access is denied. The message names the permission.
     """
     with suppress(ClientError):
-        permitted(action, resource, call, **arguments)
+        call_permitted(action, resource, call, **arguments)
 
 
 def arns_of(s3: Any) -> Address:
@@ -172,7 +172,7 @@ def begin_listing(s3: Any, bucket: str, prefix: str = "") -> Any:
         Failed: access is denied. The message names the permission.
         ClientError: any other refusal.
     """
-    return permitted(
+    return call_permitted(
         "s3:ListBucket", arns_of(s3).bucket(bucket), s3.list_objects_v2, Bucket=bucket, Prefix=prefix, MaxKeys=1
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tidegate.platform.catalog import sync_catalog
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, tried
+from tidegate.platform.cli.check.findings import Failed, Finding, Warned, make_finding, try_call
 from tidegate.platform.core.config.lake import CatalogSpec
 from tidegate.platform.lake.lake import Lake
 
@@ -26,17 +26,17 @@ def check_glue(lake: Lake, spec: CatalogSpec, client: Any) -> list[Finding]:
     named = ", ".join(filter(None, (spec.bronze, spec.silver)))
     return [
         *(
-            checked(Check.CATALOG_WRITE, database, partial(_written, client, database))
+            make_finding(Check.CATALOG_WRITE, database, partial(_check_writable, client, database))
             for database in (spec.bronze, spec.silver)
             if database
         ),
-        checked(Check.CATALOG_STEP, named, lambda: _in_step(lake)),
+        make_finding(Check.CATALOG_STEP, named, lambda: _check_in_step(lake)),
     ]
 
 
-def _written(client: Any, database: str) -> str:
-    tried("glue:DeleteTable", f"table/{database}/*", client.delete_table, DatabaseName=database, Name=_NO_TABLE)
-    tried(
+def _check_writable(client: Any, database: str) -> str:
+    try_call("glue:DeleteTable", f"table/{database}/*", client.delete_table, DatabaseName=database, Name=_NO_TABLE)
+    try_call(
         "glue:UpdateTable",
         f"table/{database}/*",
         client.update_table,
@@ -46,7 +46,7 @@ def _written(client: Any, database: str) -> str:
     return "entries can be updated and deleted"
 
 
-def _in_step(lake: Lake) -> str:
+def _check_in_step(lake: Lake) -> str:
     found = sync_catalog(lake, dry_run=True)
     if found.failed:
         raise Failed(str(found.failed[0]))

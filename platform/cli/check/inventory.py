@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked
+from tidegate.platform.cli.check.findings import Failed, Finding, Warned, make_finding
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.inventory.enable import differing
+from tidegate.platform.cli.inventory.enable import compare_inventories
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.wording import first_few, first_line
@@ -23,10 +23,10 @@ _MAX_NAMED = 3
 
 def check_inventory(objects: ObjectStore, spec: TableSpec) -> Finding:
     """Check that a complete inventory of the table's bucket is where lake.yaml says, and can be read."""
-    return checked(Check.TABLE_INVENTORY, spec.name, lambda: _newest(objects, spec))
+    return make_finding(Check.TABLE_INVENTORY, spec.name, lambda: _newest_delivery(objects, spec))
 
 
-def _newest(objects: ObjectStore, spec: TableSpec) -> str:
+def _newest_delivery(objects: ObjectStore, spec: TableSpec) -> str:
     try:
         found = newest_inventory(objects, spec.inventory or "", spec.table_key.bucket)
     except InventoryError as error:
@@ -45,21 +45,21 @@ def check_inventories(
         spec: a table with `inventories`.
         account: returns the AWS account of the buckets.
     """
-    return checked(
+    return make_finding(
         Check.TABLE_INVENTORIES, spec.name, lambda: _check_configurations(inventories, objects, spec, account())
     )
 
 
 def _check_configurations(inventories: BucketInventories, objects: ObjectStore, spec: TableSpec, account: str) -> str:
     try:
-        found = differing(spec, account, inventories)
+        found = compare_inventories(spec, account, inventories)
     except CommandError as error:
         raise Failed(str(error)) from None
-    silent = _silent(objects, spec, found.configured)
-    differ = f"{len(found.lines)} differ: {_first(found.lines)}" if found.lines else ""
-    late = f"{len(silent)} buckets have delivered no inventory yet: {_first(silent, ', ')}" if silent else ""
+    silent = _silent_buckets(objects, spec, found.configured)
+    differ = f"{len(found.lines)} differ: {_join_first(found.lines)}" if found.lines else ""
+    late = f"{len(silent)} buckets have delivered no inventory yet: {_join_first(silent, ', ')}" if silent else ""
     if found.refused:
-        refused = f"{len(found.refused)} of {found.buckets} buckets are not known: {_first(found.refused)}"
+        refused = f"{len(found.refused)} of {found.buckets} buckets are not known: {_join_first(found.refused)}"
         raise Failed("; ".join(filter(None, [refused, differ, late])))
     shows = "`tidegate inventory enable` shows all differences" if differ else ""
     waits = "S3 delivers the first one within 48 hours, if it may encrypt with the destination's key" if late else ""
@@ -68,7 +68,7 @@ def _check_configurations(inventories: BucketInventories, objects: ObjectStore, 
     return f"{found.buckets} buckets"
 
 
-def _silent(objects: ObjectStore, spec: TableSpec, configured: Sequence[str]) -> list[str]:
+def _silent_buckets(objects: ObjectStore, spec: TableSpec, configured: Sequence[str]) -> list[str]:
     """Return the buckets that have the right configuration and delivered nothing, although others have."""
     key = spec.table_key
     try:
@@ -78,5 +78,5 @@ def _silent(objects: ObjectStore, spec: TableSpec, configured: Sequence[str]) ->
     return [bucket for bucket in configured if bucket not in delivered] if delivered else []
 
 
-def _first(lines: Sequence[str], between: str = "; ") -> str:
+def _join_first(lines: Sequence[str], between: str = "; ") -> str:
     return between.join(first_few(lines, _MAX_NAMED))

@@ -15,10 +15,10 @@ from tidegate.platform.cli.check.findings import (
     Finding,
     Warned,
     arns_of,
-    checked,
-    permitted,
+    call_permitted,
+    make_finding,
     reach_bucket,
-    tried,
+    try_call,
 )
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
@@ -53,21 +53,21 @@ _MAX_COMMIT_BYTES = 128 << 20
 def check_root(s3: S3Client, store: LakeStore) -> Iterator[Finding]:
     """Check that the lake root can be written, listed, read and deleted, and that conditional puts work."""
     root = S3Address(store.bucket, store.key("")).s3.rstrip("/")
-    first = checked(Check.LAKE_REACHABLE, root, lambda: _reachable(s3, store.bucket))
+    first = make_finding(Check.LAKE_REACHABLE, root, lambda: _check_reachable(s3, store.bucket))
     yield first
     if not first.ok:
         return
-    probed = checked(Check.LAKE_WRITE, root, lambda: _write(s3, store.bucket, store.key("")))
+    probed = make_finding(Check.LAKE_WRITE, root, lambda: _write(s3, store.bucket, store.key("")))
     yield probed
     if probed.ok:
-        yield checked(Check.LAKE_CONDITIONAL_PUT, root, lambda: _check_conditional_put(store))
+        yield make_finding(Check.LAKE_CONDITIONAL_PUT, root, lambda: _check_conditional_put(store))
 
 
 def check_registered(s3: S3Client, spec: TableSpec) -> Iterator[Finding]:
     """Check that the Delta log and copies of files can be written at the prefix of a registered table."""
     key = spec.table_key
     for check, folder in ((Check.TABLE_LOG, LOG_FOLDER), (Check.TABLE_COPIES, COPIES_FOLDER)):
-        yield checked(
+        yield make_finding(
             check,
             spec.name,
             lambda folder=folder: _write(s3, key.bucket, f"{key.prefix}{folder}", reads=False),  # type: ignore[misc]
@@ -79,15 +79,15 @@ def check_output(s3: S3Client, spec: TableSpec, folder: str) -> Finding:
 
     def writes() -> str:
         bucket, key = S3Address.parse(folder)
-        _reachable(s3, bucket, "output")
+        _check_reachable(s3, bucket, "output")
         return _write(s3, bucket, key)
 
-    return checked(Check.TABLE_OUTPUT, spec.name, writes)
+    return make_finding(Check.TABLE_OUTPUT, spec.name, writes)
 
 
 def check_born(store: LakeStore, spec: TableSpec) -> Finding:
     """Check that lake.yaml agrees with what was fixed at a table's birth, and that the table's log exists."""
-    return checked(Check.TABLE_BIRTH, spec.name, lambda: _check_birth_record(store, spec))
+    return make_finding(Check.TABLE_BIRTH, spec.name, lambda: _check_birth_record(store, spec))
 
 
 def check_spark(
@@ -101,22 +101,22 @@ def check_spark(
         explain: returns what to do when the server does not answer.
     """
 
-    def answers() -> str:
+    def check_answer() -> str:
         try:
             return f"version {probe(remote)}"
         except SparkUnreachable as error:
             raise Failed(explain(error)) from None
 
-    first = checked(Check.SPARK_ANSWERS, str(remote), answers)
+    first = make_finding(Check.SPARK_ANSWERS, str(remote), check_answer)
     yield first
     if first.ok:
-        yield checked(Check.SPARK_PROCEDURES, str(remote), lambda: _procedures(remote, store))
+        yield make_finding(Check.SPARK_PROCEDURES, str(remote), lambda: _procedures(remote, store))
 
 
 def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding:
     """Check that no table that was discovered earlier overlaps a configured prefix."""
 
-    def apart() -> str:
+    def check_separation() -> str:
         for key, spec in config.keys().items():
             for other in sorted(known):
                 if other == key or other.bucket != key.bucket or not _shares_files(other.prefix, key.prefix):
@@ -141,7 +141,7 @@ def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding
                     )
         return f"tables in the lake: {len(known)}, configured: {len(config.tables)}"
 
-    return checked(Check.LAKE_OVERLAPS, config.lake.root, apart)
+    return make_finding(Check.LAKE_OVERLAPS, config.lake.root, check_separation)
 
 
 def check_registered_by_discovery(store: LakeStore, config: LakeConfig, known: Collection[TableKey]) -> Finding:
@@ -150,7 +150,7 @@ def check_registered_by_discovery(store: LakeStore, config: LakeConfig, known: C
     A table keeps the mode of its birth. Its log is at its prefix, which is in no printed policy otherwise.
     """
 
-    def named() -> str:
+    def check_names() -> str:
         if config.discovery_registers:
             return "`discovery` registers Parquet"
         others = sorted(key.encode() for key in known if config.table_for(key) is None)
@@ -164,7 +164,7 @@ def check_registered_by_discovery(store: LakeStore, config: LakeConfig, known: C
             )
         return "each one"
 
-    return checked(Check.LAKE_REGISTERED, config.lake.root, named)
+    return make_finding(Check.LAKE_REGISTERED, config.lake.root, check_names)
 
 
 def _shares_files(discovered: str, configured: str) -> bool:
@@ -196,7 +196,7 @@ def _check_birth_record(store: LakeStore, spec: TableSpec) -> str:
     return {"register": "registered"}.get(birth.mode, f"{birth.mode.removesuffix('e')}ed")
 
 
-def _reachable(s3: S3Client, bucket: str, field: str = "lake.root") -> str:
+def _check_reachable(s3: S3Client, bucket: str, field: str = "lake.root") -> str:
     reach_bucket(s3, bucket, field)
     return ""
 
@@ -205,16 +205,16 @@ def _write(s3: S3Client, bucket: str, folder: str, *, reads: bool = True) -> str
     """Put, read, list and delete a probe. Its name begins with "_", so no table takes its events."""
     key = f"{folder}_tidegate-check-{uuid.uuid4()}"
     objects, where = arns_of(s3).objects(bucket, folder), {"Bucket": bucket, "Key": key}
-    permitted("s3:PutObject", objects, s3.put_object, **where, Body=b"tidegate check")
+    call_permitted("s3:PutObject", objects, s3.put_object, **where, Body=b"tidegate check")
     try:
         # The upload never began.
-        tried("s3:AbortMultipartUpload", objects, s3.abort_multipart_upload, **where, UploadId="tidegate-check")
+        try_call("s3:AbortMultipartUpload", objects, s3.abort_multipart_upload, **where, UploadId="tidegate-check")
         if reads:
-            permitted("s3:GetObject", objects, s3.get_object, **where)
-            permitted("s3:PutObjectTagging", objects, s3.put_object_tagging, **where, Tagging={"TagSet": []})
-            permitted("s3:ListBucket", arns_of(s3).bucket(bucket), s3.list_objects_v2, Bucket=bucket, Prefix=key)
+            call_permitted("s3:GetObject", objects, s3.get_object, **where)
+            call_permitted("s3:PutObjectTagging", objects, s3.put_object_tagging, **where, Tagging={"TagSet": []})
+            call_permitted("s3:ListBucket", arns_of(s3).bucket(bucket), s3.list_objects_v2, Bucket=bucket, Prefix=key)
     finally:
-        permitted("s3:DeleteObject", objects, s3.delete_object, **where)
+        call_permitted("s3:DeleteObject", objects, s3.delete_object, **where)
     return "allowed"
 
 
@@ -239,7 +239,7 @@ def _procedures(remote: SparkRemote, store: LakeStore) -> str:
     return "tidegate.system exists"
 
 
-def registered(config: LakeConfig) -> list[TableSpec]:
+def registered_tables(config: LakeConfig) -> list[TableSpec]:
     """Returns the configured tables whose files are registered where they are."""
     return [spec for spec in config.tables if spec.registers]
 
@@ -263,7 +263,7 @@ def check_foreign(store: LakeStore, bucket: str, folders: Iterable[str]) -> Find
             )
         return ""
 
-    return checked(Check.BUCKET_FOREIGN_TABLE, bucket, none_there)
+    return make_finding(Check.BUCKET_FOREIGN_TABLE, bucket, none_there)
 
 
 def folders_above(key: str) -> list[str]:
@@ -284,7 +284,7 @@ def _is_foreign(store: LakeStore, bucket: str, folder: str) -> bool:
         return birth is None or not birth.registered
     if not isinstance(found, S3Found):
         raise StoreError(f"{S3Address(bucket, log).s3}: {found.detail}")
-    lake = store.identity.chosen()
+    lake = store.identity.read_uuid()
     return first is None or lake is None or lake not in _owners(first)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Finding, checked, permitted
+from tidegate.platform.cli.check.findings import Finding, call_permitted, make_finding
 from tidegate.platform.core.health.metrics import NAMESPACE
 from tidegate.platform.lake.aws.answers import code_of
 
@@ -27,7 +27,7 @@ def check_metrics(cloudwatch: Any) -> Finding:
     def publishable() -> str:
         datum = {"MetricName": "Check", "Timestamp": datetime.now(UTC) - _TOO_OLD, "Value": 0.0}
         try:
-            permitted(
+            call_permitted(
                 "cloudwatch:PutMetricData",
                 f"the namespace {NAMESPACE}",
                 cloudwatch.put_metric_data,
@@ -39,4 +39,4 @@ def check_metrics(cloudwatch: Any) -> Finding:
                 raise
         return "allowed"
 
-    return checked(Check.METRICS_PUBLISH, "CloudWatch", publishable)
+    return make_finding(Check.METRICS_PUBLISH, "CloudWatch", publishable)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, permitted, tried
+from tidegate.platform.cli.check.findings import Failed, Finding, Warned, call_permitted, make_finding, try_call
 from tidegate.platform.cloud.queue_policy import other_senders
 from tidegate.platform.cloud.wanted import (
     DEAD_LETTER_ARN,
@@ -50,7 +50,7 @@ def check_queue(sqs: SQSClient, spec: QueueSpec, found: list[CheckedQueue]) -> I
     name = spec.name
     attributes: dict[str, str] = {}
 
-    def reachable() -> str:
+    def check_reachable() -> str:
         url = spec.url or _url(sqs, name)
         attributes.update(_attributes(sqs, url, name), url=url)
         largest = attributes.get("MaximumMessageSize", "")
@@ -59,37 +59,37 @@ def check_queue(sqs: SQSClient, spec: QueueSpec, found: list[CheckedQueue]) -> I
         waiting, hidden = (attributes.get(f"ApproximateNumberOfMessages{which}", "?") for which in ("", "NotVisible"))
         return f"{waiting} messages wait, {hidden} are in flight"
 
-    first = checked(Check.QUEUE_REACHABLE, name, reachable)
+    first = make_finding(Check.QUEUE_REACHABLE, name, check_reachable)
     yield first
     if first.ok:
-        yield checked(Check.QUEUE_RECEIVE, name, lambda: _check_receive(sqs, attributes, name))
-        yield checked(Check.QUEUE_DELETE, name, lambda: _check_delete(sqs, attributes["url"], name))
-        yield checked(Check.QUEUE_HIDE, name, lambda: _check_change_visibility(sqs, attributes["url"], name))
-        yield checked(Check.QUEUE_SEND, name, lambda: _check_send(sqs, attributes["url"], name))
-        yield checked(Check.QUEUE_VISIBILITY, name, lambda: _check_visibility_timeout(attributes))
-        yield checked(Check.QUEUE_RETENTION, name, lambda: _kept(attributes))
-        yield checked(Check.QUEUE_SENDERS, name, lambda: _senders(found[-1]))
-        yield checked(Check.QUEUE_DEAD_LETTERS, name, lambda: _dead_letters(sqs, spec, attributes))
+        yield make_finding(Check.QUEUE_RECEIVE, name, lambda: _check_receive(sqs, attributes, name))
+        yield make_finding(Check.QUEUE_DELETE, name, lambda: _check_delete(sqs, attributes["url"], name))
+        yield make_finding(Check.QUEUE_HIDE, name, lambda: _check_change_visibility(sqs, attributes["url"], name))
+        yield make_finding(Check.QUEUE_SEND, name, lambda: _check_send(sqs, attributes["url"], name))
+        yield make_finding(Check.QUEUE_VISIBILITY, name, lambda: _check_visibility_timeout(attributes))
+        yield make_finding(Check.QUEUE_RETENTION, name, lambda: _describe_retention(attributes))
+        yield make_finding(Check.QUEUE_SENDERS, name, lambda: _senders(found[-1]))
+        yield make_finding(Check.QUEUE_DEAD_LETTERS, name, lambda: _dead_letters(sqs, spec, attributes))
 
 
 def _url(sqs: SQSClient, name: str) -> str:
     try:
-        return str(permitted("sqs:GetQueueUrl", name, sqs.get_queue_url, QueueName=name)["QueueUrl"])
+        return str(call_permitted("sqs:GetQueueUrl", name, sqs.get_queue_url, QueueName=name)["QueueUrl"])
     except ClientError as error:
-        raise _missing(error, name) from None
+        raise _missing_queue_error(error, name) from None
 
 
 def _attributes(sqs: SQSClient, url: str, name: str) -> dict[str, str]:
     try:
-        answer = permitted(
+        answer = call_permitted(
             "sqs:GetQueueAttributes", name, sqs.get_queue_attributes, QueueUrl=url, AttributeNames=["All"]
         )
     except ClientError as error:
-        raise _missing(error, name) from None
+        raise _missing_queue_error(error, name) from None
     return {str(key): str(value) for key, value in answer.get("Attributes", {}).items()}
 
 
-def _missing(error: ClientError, name: str) -> Exception:
+def _missing_queue_error(error: ClientError, name: str) -> Exception:
     if "NonExistentQueue" in code_of(error) or "QueueDoesNotExist" in code_of(error):
         return Failed(
             f"there is no queue {name} in this account and region: create it, or correct `queues` of lake.yaml"
@@ -101,7 +101,7 @@ def _check_receive(sqs: SQSClient, attributes: dict[str, str], name: str) -> str
     # Each receive of a message counts towards the dead-letter queue. If messages wait, this asks for more than SQS
     # returns at once, so that SQS refuses the number when receiving is allowed.
     number = 1 if attributes.get("ApproximateNumberOfMessages") == "0" else _MORE_THAN_SQS_GIVES
-    return _allowed(
+    return _check_permission(
         "sqs:ReceiveMessage",
         name,
         sqs.receive_message,
@@ -114,17 +114,19 @@ def _check_receive(sqs: SQSClient, attributes: dict[str, str], name: str) -> str
 
 def _check_delete(sqs: SQSClient, url: str, name: str) -> str:
     # No message has this receipt. SQS refuses it as invalid, or ignores it, when deleting is allowed.
-    return _allowed("sqs:DeleteMessage", name, sqs.delete_message, QueueUrl=url, ReceiptHandle="tidegate-check")
+    return _check_permission(
+        "sqs:DeleteMessage", name, sqs.delete_message, QueueUrl=url, ReceiptHandle="tidegate-check"
+    )
 
 
 def _check_send(sqs: SQSClient, url: str, name: str) -> str:
     # SQS refuses an empty batch when sending is allowed.
-    return _allowed("sqs:SendMessage", name, sqs.send_message_batch, QueueUrl=url, Entries=[])
+    return _check_permission("sqs:SendMessage", name, sqs.send_message_batch, QueueUrl=url, Entries=[])
 
 
 def _check_change_visibility(sqs: SQSClient, url: str, name: str) -> str:
     # No message has this receipt. A long tick extends the timeout of the messages it works on.
-    return _allowed(
+    return _check_permission(
         "sqs:ChangeMessageVisibility",
         name,
         sqs.change_message_visibility,
@@ -134,9 +136,9 @@ def _check_change_visibility(sqs: SQSClient, url: str, name: str) -> str:
     )
 
 
-def _allowed(action: str, name: str, call: Callable[..., Any], **arguments: Any) -> str:
+def _check_permission(action: str, name: str, call: Callable[..., Any], **arguments: Any) -> str:
     """Check a permission by a call with arguments that SQS refuses only after it has checked the permission."""
-    tried(action, name, call, **arguments)
+    try_call(action, name, call, **arguments)
     return "allowed"
 
 
@@ -170,7 +172,7 @@ def _check_visibility_timeout(attributes: dict[str, str]) -> str:
     return f"{seconds} s"
 
 
-def _kept(attributes: dict[str, str]) -> str:
+def _describe_retention(attributes: dict[str, str]) -> str:
     seconds = int(attributes.get(RETENTION.name, RETENTION.min_seconds))
     if seconds < RETENTION.min_seconds:
         raise Failed(

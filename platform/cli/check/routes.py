@@ -11,7 +11,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, permitted, tried
+from tidegate.platform.cli.check.findings import Failed, Finding, Warned, call_permitted, make_finding, try_call
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.config.routes import RouteSpec
@@ -33,23 +33,23 @@ def check_routes(config: LakeConfig, aws: Aws) -> Iterator[Finding]:
         if route.topic:
             sns = replace(aws, region_name=route.topic_region).client("sns")
             for arn in route.topics:
-                yield checked(Check.ROUTE_TOPIC, route.name, partial(_topic, sns, arn))
+                yield make_finding(Check.ROUTE_TOPIC, route.name, partial(_topic, sns, arn))
         queue = route.queue or (QueueSpec.model_validate({"name": route.unmatched}) if route.unmatched else None)
         if queue:
-            yield checked(Check.ROUTE_QUEUE, route.name, partial(_queue, aws.queues(queue.region), queue, route))
+            yield make_finding(Check.ROUTE_QUEUE, route.name, partial(_queue, aws.queues(queue.region), queue, route))
         if route.queues_tagged:
-            yield checked(Check.ROUTE_TAGS, route.name, partial(_tags, aws, config, route.queues_tagged))
+            yield make_finding(Check.ROUTE_TAGS, route.name, partial(_tags, aws, config, route.queues_tagged))
 
 
 def _topic(sns: Any, arn: str) -> str:
     try:
-        answer = permitted("sns:GetTopicAttributes", arn, sns.get_topic_attributes, TopicArn=arn)
+        answer = call_permitted("sns:GetTopicAttributes", arn, sns.get_topic_attributes, TopicArn=arn)
     except ClientError as error:
         if "NotFound" not in code_of(error):
             raise
         raise Failed(f"there is no topic {arn}: create it, or correct `topic` of the route") from None
     # SNS refuses an empty batch when publishing is allowed.
-    tried("sns:Publish", arn, sns.publish_batch, TopicArn=arn, PublishBatchRequestEntries=[])
+    try_call("sns:Publish", arn, sns.publish_batch, TopicArn=arn, PublishBatchRequestEntries=[])
     return f"{arn.rpartition(':')[2]}, with {answer['Attributes'].get('SubscriptionsConfirmed', '?')} subscriptions"
 
 
@@ -57,21 +57,21 @@ def _queue(sqs: Any, spec: QueueSpec, route: RouteSpec) -> str:
     name, account = spec.name, _ACCOUNT.search(spec.url or "")
     owner = {"QueueOwnerAWSAccountId": account[1]} if account else {}
     try:
-        url = permitted("sqs:GetQueueUrl", name, sqs.get_queue_url, QueueName=name, **owner)["QueueUrl"]
+        url = call_permitted("sqs:GetQueueUrl", name, sqs.get_queue_url, QueueName=name, **owner)["QueueUrl"]
     except ClientError as error:
         if "NonExistentQueue" not in code_of(error) and "QueueDoesNotExist" not in code_of(error):
             raise
         field = "queue" if route.queue else "unmatched"
         raise Failed(f"there is no queue {name}: create it, or correct `{field}` of the route") from None
     # SQS refuses an empty batch when sending is allowed.
-    tried("sqs:SendMessage", name, sqs.send_message_batch, QueueUrl=url, Entries=[])
+    try_call("sqs:SendMessage", name, sqs.send_message_batch, QueueUrl=url, Entries=[])
     return name if route.queue else f"{name}, for events that no tagged queue takes"
 
 
 def _tags(aws: Aws, config: LakeConfig, tag: str) -> str:
     own = [name for queue in config.every_queue for name in queue.names]
     tagged = TaggedQueues(lambda: aws.client("resourcegroupstaggingapi"), tag, own)
-    by_type = permitted("tag:GetResources", "*", tagged.by_value)
+    by_type = call_permitted("tag:GetResources", "*", tagged.names_by_value)
     queues = {name for names in by_type.values() for name in names}
     if not queues:
         raise Warned(f"no queue of this account and region has the tag {tag}, so every event goes to `unmatched`")

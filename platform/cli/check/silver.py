@@ -9,18 +9,23 @@ from typing import TYPE_CHECKING
 from pyspark.errors import PySparkException
 
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked
+from tidegate.platform.cli.check.findings import Failed, Finding, Warned, make_finding
 from tidegate.platform.core.catalog.descriptions import unknown_descriptions
 from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.subject_columns import absent_columns, absent_subject
 from tidegate.platform.core.schema.names import silver_source_columns
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
-from tidegate.platform.core.silver.presets import resolved
+from tidegate.platform.core.silver.presets import resolve_presets
 from tidegate.platform.core.silver.refusals import refusal
 from tidegate.platform.core.silver.subject_paths import personal_key, subject_paths
 from tidegate.platform.core.wording import first_line
-from tidegate.platform.lake.silver_suppression import ignored_subject, key_is_personal, no_subject, unnamed_person_error
+from tidegate.platform.lake.silver_suppression import (
+    ignored_subject,
+    key_is_personal,
+    missing_subject_error,
+    unnamed_person_error,
+)
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.results import TableState
@@ -47,18 +52,18 @@ def check_silver(remote: SparkRemote, store: LakeStore, specs: Sequence[TableSpe
         delta = Delta(remote, lambda: session)
         for spec in asked:
             if spec.silver:
-                yield checked(Check.TABLE_SILVER_COLUMNS, spec.name, partial(_named, delta, store, spec))
+                yield make_finding(Check.TABLE_SILVER_COLUMNS, spec.name, partial(_check_name, delta, store, spec))
             if spec.personal:
-                yield checked(
+                yield make_finding(
                     Check.TABLE_PERSONAL, spec.name, partial(_check_personal_columns, delta, store, spec, spec.personal)
                 )
             if spec.descriptions:
-                yield checked(
+                yield make_finding(
                     Check.TABLE_DESCRIPTIONS, spec.name, partial(_check_described_columns, delta, store, spec)
                 )
 
 
-def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
+def _check_name(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
     silver, birth = spec.silver, store.births.read(spec.table_key.encode())
     state = _state(delta, birth.location) if birth else None
     if silver is None or birth is None or state is None or not state.has_columns:
@@ -66,13 +71,13 @@ def _named(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
     types = partial(expression_types, delta.session, birth.location)
     columns = silver_source_columns(state.schema.fields, is_registered=birth.registered)
     try:
-        options = resolved(silver, columns)
+        options = resolve_presets(silver, columns)
         rules = fitting_rules(options, columns, types, spec.columns)
     except UnsuitableColumns as error:
         raise Failed(f"every merge fails: bronze {error}") from None
     for name, paths in subject_paths(silver, spec.personal.subject if spec.personal else (), columns).items():
         if not paths:
-            raise Failed(no_subject(spec.name, name))
+            raise Failed(missing_subject_error(spec.name, name))
         if ignored := ignored_subject(silver, paths):
             raise Failed(unnamed_person_error(spec.name, ".".join(ignored)))
     if spec.subject_kind and spec.personal and (found := personal_key(silver, spec.personal.columns, columns)):

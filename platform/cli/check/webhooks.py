@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked
+from tidegate.platform.cli.check.findings import Failed, Finding, Warned, make_finding
 from tidegate.platform.cli.check.queues import CheckedQueue
 from tidegate.platform.core.config.webhook import WebhookSpec
-from tidegate.platform.lake.secret_text import exposed
+from tidegate.platform.lake.secret_text import explain_exposure
 from tidegate.platform.webhook.secret_values import secret_values
 
 #: Bytes of a message besides the body: the names and values of its attributes.
@@ -28,14 +28,14 @@ def check_webhooks(
     """
     sizes = {queue.name: queue.max_bytes for queue in queues}
     for webhook in webhooks:
-        yield checked(Check.WEBHOOK_SECRETS, webhook.name, partial(_secrets, webhook, environ))
+        yield make_finding(Check.WEBHOOK_SECRETS, webhook.name, partial(_secrets, webhook, environ))
         if webhook.queue in sizes:
-            yield checked(Check.WEBHOOK_SIZE, webhook.name, partial(_size, webhook, sizes[webhook.queue]))
+            yield make_finding(Check.WEBHOOK_SIZE, webhook.name, partial(_size, webhook, sizes[webhook.queue]))
 
 
 def _secrets(webhook: WebhookSpec, environ: Mapping[str, str]) -> str:
     found, problems = secret_values(webhook, environ)
-    if problems := [*problems, *filter(None, map(exposed, webhook.secrets))]:
+    if problems := [*problems, *filter(None, map(explain_exposure, webhook.secrets))]:
         raise Warned("; ".join(problems))
     return f"{len(found)} of `{webhook.verification}`"
 

@@ -84,7 +84,7 @@ def _answer(costs: LakeCosts, figures: Figures, limit: int) -> CostsAnswer:
         ),
         more=max(0, len(costs.tables) - limit),
         unread=dict(costs.unread),
-        figures={name: UnitOfCost(**figure.to_json()) for name, figure in figures.sourced().items()},
+        figures={name: UnitOfCost(**figure.to_json()) for name, figure in figures.figures_with_sources().items()},
     )
 
 

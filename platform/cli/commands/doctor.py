@@ -15,7 +15,7 @@ from rich.text import Text
 
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, findings_answer, show
+from tidegate.platform.cli.check.findings import Failed, Finding, Warned, findings_answer, make_finding, show
 from tidegate.platform.cli.check.runs import check_runs
 from tidegate.platform.cli.commands.doctor_logs import LogDoctor
 from tidegate.platform.cli.environment import client
@@ -58,7 +58,7 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
     """
     using = client(home, lake)
     found = []
-    with using.opened() as opened:
+    with using.open_lake() as opened:
         if repair:
             opened.store.operations.put("doctor --repair", caller(using.settings.aws))
         runs = check_runs(using.home, opened.config.lake.name or "", *_tables(opened))
@@ -83,11 +83,11 @@ def _tables(opened: Lake) -> tuple[list[str], list[str]]:
 def _examine_tables(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding]:
     server = str(opened.delta.remote)
     buckets = [*opened.config.buckets, opened.store.bucket]
-    yield checked(Check.SPARK_LOG_STORE, server, lambda: check_store(opened.delta, buckets))
-    yield checked(Check.SPARK_LISTING, server, lambda: check_listing(opened.delta))
-    yield checked(Check.SPARK_SETTINGS, server, lambda: check_settings(server_settings(opened.delta.remote)))
-    yield checked(Check.SPARK_STREAM, server, lambda: check_stream(opened.delta))
-    yield checked(Check.SPARK_JARS, server, lambda: check_jars(opened.delta))
+    yield make_finding(Check.SPARK_LOG_STORE, server, lambda: check_store(opened.delta, buckets))
+    yield make_finding(Check.SPARK_LISTING, server, lambda: check_listing(opened.delta))
+    yield make_finding(Check.SPARK_SETTINGS, server, lambda: check_settings(server_settings(opened.delta.remote)))
+    yield make_finding(Check.SPARK_STREAM, server, lambda: check_stream(opened.delta))
+    yield make_finding(Check.SPARK_JARS, server, lambda: check_jars(opened.delta))
     entries = None
     if log_store(opened.delta) in (DYNAMODB_STORE, _CLASSIC):
         try:
@@ -95,7 +95,7 @@ def _examine_tables(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding
         except Failed as problem:
             yield Finding(Check.SPARK_COMMIT_TABLE, server, False, str(problem))
         else:
-            yield checked(Check.COMMIT_TABLE_STATE, entries.name, partial(check_table, entries))
+            yield make_finding(Check.COMMIT_TABLE_STATE, entries.name, partial(check_table, entries))
     doctor = LogDoctor(opened.store.objects, entries)
     for found in locations(opened):
         if isinstance(found, Finding):
@@ -103,7 +103,7 @@ def _examine_tables(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding
             continue
         name, location = found
         if repair:
-            yield checked(Check.LOG_REPAIR, name, partial(_repair, opened.delta, doctor, location))
+            yield make_finding(Check.LOG_REPAIR, name, partial(_repair, opened.delta, doctor, location))
         yield from doctor.examine(name, location)
 
 
@@ -134,7 +134,7 @@ def commit_table(delta: Delta, aws: Aws) -> CommitTable:
         raise Failed(
             "its region is not configured: set fs.s3a.endpoint.region, or the log store's ddb.region, on the server"
         )
-    there = aws.elsewhere(address.region, address.endpoint)
+    there = aws.with_endpoint(address.region, address.endpoint)
     return CommitTable(there.client("dynamodb"), address)
 
 
@@ -258,7 +258,7 @@ def check_jars(delta: Delta) -> str:
         Failed: a jar is missing, or the version of ours or of Delta's is not the one in this Python.
     """
     try:
-        jars = delta.jars()
+        jars = delta.component_jars()
     except PySparkException as error:
         raise Failed(
             f"the server does not know tidegate.system.jars ({first_line(error)}): its Tidegate jar is "

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tidegate.platform.cli.check.catalog import Check
-from tidegate.platform.cli.check.findings import Failed, Finding, checked
+from tidegate.platform.cli.check.findings import Failed, Finding, make_finding
 from tidegate.platform.core.keys.s3_address import S3Address, spellings
-from tidegate.platform.lake.aws.commit_table import CommitEntry, CommitTable, chosen, is_ours
+from tidegate.platform.lake.aws.commit_table import CommitEntry, CommitTable, choose_spelling, is_ours
 from tidegate.platform.lake.aws.s3 import Listed, ObjectStore
 
 #: Seconds after which staged bytes that no entry names may be deleted: far longer than a writer of ours may pause.
@@ -59,8 +59,8 @@ class LogDoctor:
         """
         log = self._read(location)
         if (entries := self._entries) is not None:
-            yield checked(Check.LOG_ENTRIES, name, lambda: self._agree(location, entries))
-        yield checked(Check.LOG_STAGED, name, lambda: self._staged(location, log))
+            yield make_finding(Check.LOG_ENTRIES, name, lambda: self._agree(location, entries))
+        yield make_finding(Check.LOG_STAGED, name, lambda: self._check_staged(location, log))
 
     def sweep(self, location: str) -> int:
         """Delete old staged bytes that no pending entry names and that are no evidence of a lost commit.
@@ -84,7 +84,7 @@ class LogDoctor:
         # A reader of the table reads the newest entry of the spelling in use, and settles that.
         older = [
             (spelling, entry)
-            for spelling in self._newest(location)
+            for spelling in self._newest_entries(location)
             for entry in self._entries.entries(spelling)
             if newest is None or (spelling, entry.version) != (used, newest.version)
         ]
@@ -99,7 +99,7 @@ class LogDoctor:
     def _read(self, location: str) -> _Log:
         bucket, prefix = S3Address.parse_s3a(location)
         log = _Log(bucket, f"{prefix.rstrip('/')}/_delta_log/")
-        for item in self._objects.under(bucket, log.folder):
+        for item in self._objects.list_under(bucket, log.folder):
             name = item.key[len(log.folder) :]
             if commit := _COMMIT.fullmatch(name):
                 log.commits[int(commit[1])] = item
@@ -107,22 +107,22 @@ class LogDoctor:
                 log.staged[name] = item
         return log
 
-    def _newest(self, location: str) -> dict[str, CommitEntry]:
+    def _newest_entries(self, location: str) -> dict[str, CommitEntry]:
         assert self._entries is not None
-        found = {spelling: self._entries.newest(spelling) for spelling in spellings(location)}
+        found = {spelling: self._entries.newest_entry(spelling) for spelling in spellings(location)}
         return {path: entry for path, entry in found.items() if entry is not None}
 
-    def _recent(self, location: str) -> list[CommitEntry]:
+    def _recent_entries(self, location: str) -> list[CommitEntry]:
         """Returns the entries under every spelling, because the log store may have changed from one to another."""
         assert self._entries is not None
-        return [entry for spelling in self._newest(location) for entry in self._entries.entries(spelling)]
+        return [entry for spelling in self._newest_entries(location) for entry in self._entries.entries(spelling)]
 
     def _spelling(self, location: str) -> tuple[str, CommitEntry | None]:
-        newest = self._newest(location)
+        newest = self._newest_entries(location)
         if not newest:
             return spellings(location)[0], None
         try:
-            used = chosen(newest)
+            used = choose_spelling(newest)
         except ValueError as error:
             raise Failed(str(error)) from None
         return used, newest[used]
@@ -142,8 +142,8 @@ class LogDoctor:
                 f"dropped table, and writes are refused. Delete the items with tablePath {spelling}, or restore the log"
             )
         if not newest.complete:
-            raise Failed(self._pending(log, newest))
-        recent = self._recent(location)
+            raise Failed(self._check_pending(log, newest))
+        recent = self._recent_entries(location)
         foreign, classic = self._authors(recent, log, entries.address.ttl)
         if foreign and classic:
             hours = f"{entries.address.ttl / 3600:g} hours"
@@ -161,7 +161,7 @@ class LogDoctor:
         )
 
     @staticmethod
-    def _pending(log: _Log, entry: CommitEntry) -> str:
+    def _check_pending(log: _Log, entry: CommitEntry) -> str:
         if entry.version not in log.commits and entry.temp_path not in log.staged:
             return (
                 f"version {entry.version} is claimed, its staged bytes ({entry.temp_path}) are gone and it was never "
@@ -169,14 +169,14 @@ class LogDoctor:
             )
         staged = log.staged.get(entry.temp_path)
         return (
-            f"version {entry.version} is pending{f', staged {_ago(staged)},' if staged else ''} since its writer died; "
-            "the next read or write of the table settles it, and so does --repair"
+            f"version {entry.version} is pending{f', staged {_format_age(staged)},' if staged else ''} since its "
+            "writer died; the next read or write of the table settles it, and so does --repair"
         )
 
     @staticmethod
     def _describe_open_entries(entries: list[CommitEntry], log: _Log) -> str:
         published = log.commits.get(entries[0].version)
-        age = f", published {_ago(published)}" if published else ""
+        age = f", published {_format_age(published)}" if published else ""
         return (
             f"below it {len(entries)} entries of dead writers are open, the oldest for version "
             f"{entries[0].version}{age}: no writer waits for them; --repair closes them"
@@ -194,7 +194,7 @@ class LogDoctor:
         others = {entry.version for entry in entries if not is_ours(entry.temp_path)}
         return len(recent - {entry.version for entry in entries}), len(recent & others)
 
-    def _staged(self, location: str, log: _Log) -> str:
+    def _check_staged(self, location: str, log: _Log) -> str:
         kinds = self._kinds(location, log)
         lost = [name for name, kind in kinds.items() if kind == "lost"]
         if lost:
@@ -211,7 +211,7 @@ class LogDoctor:
         """Returns `claimed`, `lost`, `unknown`, `old` or `young` for each staged file, by its name."""
         if not log.staged:
             return {}
-        entries = self._recent(location) if self._entries is not None else []
+        entries = self._recent_entries(location) if self._entries is not None else []
         by_path = {entry.temp_path: entry for entry in entries}
         versions = {entry.version for entry in entries}
         return {name: self._kind(log, item, by_path.get(name), versions) for name, item in log.staged.items()}
@@ -251,6 +251,6 @@ class LogDoctor:
         return published is not None and published == staged
 
 
-def _ago(item: Listed) -> str:
+def _format_age(item: Listed) -> str:
     minutes = (time.time() - item.modified) / 60
     return f"{minutes:.0f} minutes ago" if minutes < 120 else f"{minutes / 60:.0f} hours ago"

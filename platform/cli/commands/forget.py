@@ -20,7 +20,7 @@ from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.wording import first_few
-from tidegate.platform.forgetting.find import Found, tables_of, total, unsearched_folders
+from tidegate.platform.forgetting.find import Found, count_total, tables_of, unsearched_folders
 from tidegate.platform.forgetting.forget import ForgetRefused, Progress, ask, progress, search_subjects, work_off
 from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.lake import Lake
@@ -59,17 +59,17 @@ def run_forget(
     def say(line: str) -> None:
         console.print(Text(line))
 
-    names = [*subjects, *listed(file)]
+    names = [*subjects, *read_identities(file)]
     using = client(home, lake)
     try:
-        with using.opened() as opened:
+        with using.open_lake() as opened:
             if names:
                 found = search_subjects(opened, kind, names)
                 tables = tables_of(opened, kind)
                 if as_json:
                     print_answer(console, found_answer(found, tables))
                     return
-                say("\n".join(_found(opened, found, tables, len(set(names)))))
+                say("\n".join(_format_found(opened, found, tables, len(set(names)))))
                 if not yes:
                     say("\nNothing was changed. To forget them, add --yes")
                     return
@@ -85,11 +85,11 @@ def run_forget(
         say("\n".join(state_lines(states)))
 
 
-def _found(lake: Lake, found: Sequence[Found], tables: Sequence[TableSpec], subjects: int) -> list[str]:
+def _format_found(lake: Lake, found: Sequence[Found], tables: Sequence[TableSpec], subjects: int) -> list[str]:
     return [*found_lines(found, subjects), *export_lines(tables), *unsearched_lines(unsearched_folders(lake))]
 
 
-def listed(file: Path | None) -> list[str]:
+def read_identities(file: Path | None) -> list[str]:
     """Return the identities of a file, one a line. `-` is standard input.
 
     Raises:
@@ -110,13 +110,16 @@ def listed(file: Path | None) -> list[str]:
 
 def found_lines(found: Sequence[Found], subjects: int) -> list[str]:
     """Return what the lake has of subjects, one line for each place."""
-    lines = [f"{subjects} subjects: {total(found)} rows, lines and messages"]
-    for one in found:
+    lines = [f"{subjects} subjects: {count_total(found)} rows, lines and messages"]
+    for table in found:
         lines += [
-            f"  bronze.{one.table}   {one.bronze} rows in {one.bronze_files} data files ({one.bronze_bytes} bytes), "
-            f"of {one.sources} source objects, which stay as they are",
-            f"  silver.{one.table}   {one.silver} rows, tombstones included",
-            *(f"  {place}/   {count} lines or messages of {one.table}" for place, count in sorted(one.kept.items())),
+            f"  bronze.{table.table}   {table.bronze} rows in {table.bronze_files} data files ({table.bronze_bytes} "
+            f"bytes), of {table.sources} source objects, which stay as they are",
+            f"  silver.{table.table}   {table.silver} rows, tombstones included",
+            *(
+                f"  {place}/   {count} lines or messages of {table.table}"
+                for place, count in sorted(table.kept.items())
+            ),
         ]
     return lines
 
@@ -146,16 +149,16 @@ def state_lines(states: Sequence[Progress]) -> list[str]:
     """Return the state of each request that is not done, one line each, and how many are done."""
     now = datetime.now(UTC)
     lines = []
-    for one in states:
-        if one.done:
+    for table in states:
+        if table.done:
             continue
-        after = f", its files may be deleted from {one.due:%Y-%m-%d %H:%M} UTC on" if one.due else ""
-        late = "LATE: " if one.late(now) else ""
+        after = f", its files may be deleted from {table.due:%Y-%m-%d %H:%M} UTC on" if table.due else ""
+        late = "LATE: " if table.is_late(now) else ""
         lines.append(
-            f"{late}request {one.request.id} of {one.request.by}, {len(one.request.digests)} subjects: {one.state}"
-            f"{after}; must be done until {one.request.until:%Y-%m-%d}"
+            f"{late}request {table.request.id} of {table.request.by}, {len(table.request.digests)} subjects: "
+            f"{table.state}{after}; must be done until {table.request.until:%Y-%m-%d}"
         )
-    return [*lines, f"{sum(one.done is not None for one in states)} of {len(states)} requests are done"]
+    return [*lines, f"{sum(state.done is not None for state in states)} of {len(states)} requests are done"]
 
 
 def found_answer(found: Sequence[Found], tables: Sequence[TableSpec]) -> ForgetAnswer:
@@ -167,15 +170,15 @@ def found_answer(found: Sequence[Found], tables: Sequence[TableSpec]) -> ForgetA
     """
     places = (
         FoundOfPersons(
-            table=one.table,
-            bronze_rows=one.bronze,
-            bronze_files=one.bronze_files,
-            bronze_bytes=one.bronze_bytes,
-            sources=one.sources,
-            silver_rows=one.silver,
-            kept=one.kept,
+            table=table.table,
+            bronze_rows=table.bronze,
+            bronze_files=table.bronze_files,
+            bronze_bytes=table.bronze_bytes,
+            sources=table.sources,
+            silver_rows=table.silver,
+            kept=table.kept,
         )
-        for one in found
+        for table in found
     )
     exports = tuple(spec.output_root for spec in tables if spec.exports and spec.output_root)
     return ForgetAnswer(found=tuple(places), exports=exports, requests=None)
@@ -186,14 +189,14 @@ def states_answer(states: Sequence[Progress]) -> ForgetAnswer:
     now = datetime.now(UTC)
     requests = (
         ForgetRequestAnswer(
-            id=one.request.id,
-            by=one.request.by,
-            subjects=len(one.request.digests),
-            state=one.state,
-            files_may_go=one.due,
-            until=one.request.until,
-            late=one.late(now),
+            id=table.request.id,
+            by=table.request.by,
+            subjects=len(table.request.digests),
+            state=table.state,
+            files_may_go=table.due,
+            until=table.request.until,
+            late=table.is_late(now),
         )
-        for one in states
+        for table in states
     )
     return ForgetAnswer(found=None, exports=(), requests=tuple(requests))

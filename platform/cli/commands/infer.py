@@ -14,13 +14,13 @@ from tidegate.platform.bronze.prepare.formats.registry import READABLE
 from tidegate.platform.cli.answers.answer import Answer, print_answer
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.core.config.fields import Bucket, valid
+from tidegate.platform.core.config.fields import Bucket, convert_value
 from tidegate.platform.core.config.yaml_document import flow
 from tidegate.platform.core.infer.guess import Entry, Guess, guess_tables, render_lake_yaml
 from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, check_names, format_of_bytes
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.keys.s3_address import S3Address, S3Object
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.aws.s3 import ObjectStore, StoreError
@@ -34,7 +34,7 @@ _BUCKET_OF_A_FOLDER = "landing"
 class Files(Protocol):
     """A place whose files can be listed and read."""
 
-    def listing(self) -> Iterator[Entry]:
+    def list_files(self) -> Iterator[Entry]:
         """Every file."""
 
     def first_bytes(self, key: str, length: int) -> bytes:
@@ -64,7 +64,7 @@ def run_infer(
         StoreError: S3 did not answer.
     """
     bucket, files = _files(address, home, bucket)
-    listing = files.listing()
+    listing = files.list_files()
     guesses = guess_tables(bucket, islice(listing, MAX_FILES))
     if not guesses:
         raise CommandError(f"no file below {address} could belong to a table")
@@ -98,7 +98,7 @@ def _files(address: str, home: Path | None, bucket: str | None) -> tuple[str, Fi
     if not folder.is_dir():
         raise CommandError(f"{address} is neither s3://bucket/prefix nor a folder of this machine")
     named = _BUCKET_OF_A_FOLDER if bucket is None else bucket
-    if valid(Bucket, named) is None:
+    if convert_value(Bucket, named) is None:
         raise CommandError(f"--bucket {named} is not the name of a bucket, such as {_BUCKET_OF_A_FOLDER}")
     return named, _Folder(folder)
 
@@ -150,13 +150,13 @@ def _look(guess: Guess, files: Files) -> None:
             ]
         differing.update(guess.take(sniffed.columns))
     guess.problems += [
-        f"{key}: the csv options of the other files ({_said(guess.options)}) would read it wrongly: it needs "
-        f"{_said(sniffed.options)}; write all files of a folder alike"
+        f"{key}: the csv options of the other files ({_format_options(guess.options)}) would read it wrongly: it needs "
+        f"{_format_options(sniffed.options)}; write all files of a folder alike"
         for key, sniffed in read.items()
         if not sniffed.reads_alike(guess.options)
     ]
     guess.propose(rows)
-    both = {folded(name) for name in guess.columns} & {folded(name) for name in guess.partitions}
+    both = {fold_name(name) for name in guess.columns} & {fold_name(name) for name in guess.partitions}
     if both:
         guess.problems.append(f"{', '.join(sorted(both))} is in the files and in their folders; rename one")
     guess.problems += [
@@ -164,7 +164,7 @@ def _look(guess: Guess, files: Files) -> None:
     ]
 
 
-def _said(options: Mapping[str, Any]) -> str:
+def _format_options(options: Mapping[str, Any]) -> str:
     return flow(options) if options else "the defaults"
 
 
@@ -174,8 +174,8 @@ class _Bucket:
         self._bucket, self._prefix = bucket, prefix
         self._versions: dict[str, S3Object] = {}
 
-    def listing(self) -> Iterator[Entry]:
-        for item in self._store.under(self._bucket, self._prefix):
+    def list_files(self) -> Iterator[Entry]:
+        for item in self._store.list_under(self._bucket, self._prefix):
             self._versions[item.key] = S3Object(S3Address(self._bucket, item.key), item.etag)
             yield Entry(item.key, item.size)
 
@@ -190,7 +190,7 @@ class _Folder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def listing(self) -> Iterator[Entry]:
+    def list_files(self) -> Iterator[Entry]:
         for path in sorted(self._folder.rglob("*")):
             if path.is_file():
                 yield Entry(path.relative_to(self._folder).as_posix(), path.stat().st_size)

@@ -54,8 +54,8 @@ def run_maintain(
     using = client(home, lake)
     done: list[MaintenanceResult] = []
     left_out: list[Unmaintained] = []
-    with using.opened() as opened:
-        for what, work in selected(opened, name):
+    with using.open_lake() as opened:
+        for what, work in select_work(opened, name):
             try:
                 done += work(dry_run=not yes, log=say)
             except TableBusy as busy:
@@ -86,7 +86,7 @@ def _answer(found: MaintenanceResult) -> MaintainedTable:
     )
 
 
-def selected(lake: Lake, name: str | None) -> Iterator[tuple[str, _Work]]:
+def select_work(lake: Lake, name: str | None) -> Iterator[tuple[str, _Work]]:
     """Yield what a name selects, and the function that maintains it.
 
     Raises:

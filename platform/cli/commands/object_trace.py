@@ -31,7 +31,7 @@ def run_trace(console: Console, address: str, lake: Path | None, home: Path | No
     """
     bucket, key = parse_address(address)
     using = client(home, lake)
-    with using.opened() as opened:
+    with using.open_lake() as opened:
         found, name = trace(opened, bucket, key), opened.config.lake.name or ""
     failed = failed_run(using.home, name, found.waits_for) if found.waits_for else None
     if as_json:

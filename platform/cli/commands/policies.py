@@ -53,7 +53,7 @@ def run_policy(role: str, lake: Path, writers: Sequence[str] = ()) -> None:
     if role in ("dagster", "operator"):
         for queue in without_dead_letters(config):
             print(f"the dead-letter queue of {queue} is left out: name it as `dlq` in {lake}", file=sys.stderr)
-    address = Address.of(config)
+    address = Address.from_config(config)
     if "*" in (address.region, address.account):
         print(
             f"region and account are `*`, because no queue of {lake} has a `url`: give the URL of one of them",

@@ -65,9 +65,9 @@ def run_rebuild(
     if since is not None and not is_silver(name):
         raise CommandError(only_silver_since(name))
     using = client(home, lake)
-    with using.opened() as opened:
+    with using.open_lake() as opened:
         if as_json:
-            print_answer(console, _planned(opened, name, since))
+            print_answer(console, _plan_rebuild(opened, name, since))
             return
         by = caller(using.settings.aws)
         if is_silver(name):
@@ -84,7 +84,7 @@ def run_rebuild(
             say(f"\nNothing was changed. To do it: tidegate rebuild {name} --yes", "bold")
 
 
-def _planned(lake: Lake, name: str, since: int | None) -> RebuildAnswer:
+def _plan_rebuild(lake: Lake, name: str, since: int | None) -> RebuildAnswer:
     try:
         return RebuildAnswer(
             silver_plan_answer(plan_silver_rebuild(lake, name, since))

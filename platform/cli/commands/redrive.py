@@ -101,7 +101,7 @@ def run_redrive(
 
     using = client(home, lake)
     request = RedriveRequest(caller(using.settings.aws), choice, rate, say)
-    with using.opened() as opened:
+    with using.open_lake() as opened:
         redriving = _RedriveCall(say, opened, request, yes)
         match kind:
             case Kind.OBJECTS:
@@ -143,7 +143,9 @@ class _RedriveCall:
 
     def objects(self, name: str | None) -> int:
         total = 0
-        every = [table_named(self.lake, name)] if name else [table.table_key for table in self.lake.quarantining()]
+        every = (
+            [table_named(self.lake, name)] if name else [table.table_key for table in self.lake.quarantining_tables()]
+        )
         for table_key in every:
             found = quarantined_objects(self.lake, table_key, self.request.choice)
             total += len(found)
@@ -152,7 +154,7 @@ class _RedriveCall:
                 shown = [(item.key, item.reason_and_folder) for item in found if item.partly is partly]
                 self._show(table_key, table_key, what, shown, partly=partly, refused=partly and in_output)
             if found and self.yes:
-                self._logged(redrive_objects(self.lake, table_key, found, self.request))
+                self._report_address(redrive_objects(self.lake, table_key, found, self.request))
         for route in [] if name else self.lake.store.outbox.routes_with_undeliverable():
             undeliverable = self.undeliverable[route] = self.lake.store.outbox.undeliverable_count(route)
             self.request.log(
@@ -164,7 +166,7 @@ class _RedriveCall:
         kept = quarantined_messages(self.lake, self.request.choice)
         self._show("", "messages", "in quarantine", [(message.event_id, message.reason) for message in kept])
         if kept and self.yes:
-            self._logged(redrive_messages(self.lake, kept, self.request))
+            self._report_address(redrive_messages(self.lake, kept, self.request))
         return len(kept)
 
     def route(self, name: str) -> int:
@@ -177,7 +179,7 @@ class _RedriveCall:
             raise CommandError(str(error)) from None
         self._show(name, f"route {name}", "undeliverable", [(kept.message.id, kept.reason) for kept in found])
         if found and self.yes:
-            self._logged(redrive_route(self.lake, name, found, self.request))
+            self._report_address(redrive_route(self.lake, name, found, self.request))
         return len(found)
 
     def dead_letters(self, name: str | None) -> int:
@@ -198,10 +200,10 @@ class _RedriveCall:
             shown = [(letter.keys[0], letter.reason) for letter in selected]
             self._show(dead.name, dead.name, f"selected, of {len(seen)} read", shown)
             if waiting and self.yes:
-                self._logged(redrive_dead_letters(self.lake, letters, self.request))
+                self._report_address(redrive_dead_letters(self.lake, letters, self.request))
         return total
 
-    def _logged(self, address: str) -> None:
+    def _report_address(self, address: str) -> None:
         self.request.log(f"logged as {address}")
 
     def _show(

@@ -44,7 +44,7 @@ def run_reset(
     """
     refuse_to_apply(as_json=as_json, yes=yes)
     using = client(home, lake)
-    with using.opened() as opened:
+    with using.open_lake() as opened:
         table_key = table_named(opened, name)
         try:
             if yes:

@@ -42,10 +42,10 @@ from tidegate.platform.cli.aws_errors import explain_aws
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.row_json import row_json
-from tidegate.platform.core.schema.digits import exact
-from tidegate.platform.core.wording import first_line, visible
+from tidegate.platform.core.schema.digits import parse_exact
+from tidegate.platform.core.wording import first_line, show_controls
 from tidegate.platform.lake.aws.caller import caller
-from tidegate.platform.lake.spark.collected import collected
+from tidegate.platform.lake.spark.collected import collect_rows
 from tidegate.platform.query.frame import statement_frame
 
 #: Types whose values are shown as JSON also to people.
@@ -84,7 +84,7 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int, *, as_j
             the result have one name.
     """
     using = client(home)
-    with using.opened() as lake, readable():
+    with using.open_lake() as lake, readable_errors():
         found = _run(statement_frame(lake, query, "sql", lambda: caller(using.settings.aws)), limit)
         if as_json:
             print_answer(console, sql_answer(found))
@@ -109,7 +109,7 @@ def sql_answer(found: Result) -> SqlAnswer:
 
 
 def _run(frame: DataFrame, limit: int) -> Result:
-    rows = collected(_variants_as_json(frame.limit(limit + 1)))
+    rows = collect_rows(_variants_as_json(frame.limit(limit + 1)))
     return Result(frame.schema, rows[:limit], frame.count() - limit if len(rows) > limit else 0)
 
 
@@ -136,7 +136,7 @@ def _show(console: Console, schema: StructType, rows: Sequence[Row]) -> None:
     table = Table(show_edge=False, header_style="bold")
     for index, name in enumerate(schema.names):
         is_numeric = any(isinstance(row[index], int | float) for row in rows)
-        table.add_column(Text(visible(name)), justify="right" if is_numeric else "left", overflow="fold")
+        table.add_column(Text(show_controls(name)), justify="right" if is_numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*[_cell(value, field.dataType) for value, field in zip(row, schema, strict=True)])
     if not console.is_terminal:
@@ -152,11 +152,11 @@ def _cell(value: Any, type: DataType) -> Text:
     if isinstance(type, TimestampType):
         # As Spark's session has it, whose zone is UTC, so that the text can be pasted into a query.
         value = to_utc(value)
-    return Text(visible(json_text(value, type) if isinstance(type, NESTED) else str(value)))
+    return Text(show_controls(json_text(value, type) if isinstance(type, NESTED) else str(value)))
 
 
 @contextmanager
-def readable() -> Iterator[None]:
+def readable_errors() -> Iterator[None]:
     """Raise errors of Spark and refusals of AWS as CommandError in this context."""
     try:
         yield
@@ -221,7 +221,7 @@ def _map(value: Mapping[Any, Any], type: Any) -> dict[str, Any]:
     }
 
 
-def _double(value: float, _: DataType) -> float | str:
+def _format_double(value: float, _: DataType) -> float | str:
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
@@ -233,7 +233,7 @@ def _variant(value: Any, _: DataType) -> Any:
 
 def _number(text: str) -> float | str:
     number = float(text)
-    return number if math.isfinite(number) and exact(repr(number)) == exact(text) else text
+    return number if math.isfinite(number) and parse_exact(repr(number)) == parse_exact(text) else text
 
 
 def to_utc(value: datetime | str) -> datetime | str:
@@ -257,7 +257,7 @@ _CONVERTED: Mapping[type[DataType], Callable[[Any, Any], Any]] = {
     StringType: lambda value, _: value,
     IntegralType: lambda value, _: value,
     DecimalType: lambda value, _: format(value, "f"),
-    FractionalType: _double,
+    FractionalType: _format_double,
     TimestampType: lambda value, _: f"{_iso(to_utc(value))}Z",
     TimestampNTZType: lambda value, _: _iso(value),
     DateType: lambda value, _: _iso(value),

@@ -73,7 +73,7 @@ def _watch(console: Console, stack: LocalStack) -> Callable[[], None]:
     return LakeYamlWatch(
         stack.lake,
         stack.settings.config,
-        lambda config: WantedResources.of(config).buckets,
+        lambda config: WantedResources.from_config(config).buckets,
         say,
         created=stack.wanted.buckets,
     ).look
@@ -125,7 +125,7 @@ class LakeYamlWatch:
 
     def look(self) -> None:
         """Read the file if it changed since the last call, and say what came of it."""
-        stamp = self._now()
+        stamp = self._read_stamp()
         if stamp == self._stamp:
             return
         self._stamp = stamp
@@ -142,7 +142,7 @@ class LakeYamlWatch:
             self._created |= set(new)
             self._say(f"{self._path} names {', '.join(new)}: stop and start `tidegate dev`, which creates the bucket")
 
-    def _now(self) -> tuple[int, int] | None:
+    def _read_stamp(self) -> tuple[int, int] | None:
         try:
             found = self._path.stat()
         except OSError:

@@ -49,10 +49,10 @@ def run_status(console: Console, lake: Path | None, home: Path | None, *, as_jso
         StoreError: S3 did not answer.
     """
     using = client(home, lake)
-    with using.opened() as opened, dagster_instance(using.home) as instance:
+    with using.open_lake() as opened, dagster_instance(using.home) as instance:
         health = measure(opened, instance, time.time())
         report = health_report(opened, instance, health)
-        answer = _answer(report, report.checks(LakeNames.of(opened.config).lake_health))
+        answer = _answer(report, report.checks(LakeNames.from_config(opened.config).lake_health))
     if as_json:
         print_answer(console, answer)
     else:

@@ -50,14 +50,14 @@ def run_tail(
     using = client(home, lake)
     # No retries: the next request comes in a second.
     once = replace(using.settings, aws=replace(using.settings.aws, max_attempts=0))
-    with replace(using, settings=once).opened() as opened, dagster_instance(using.home) as instance:
+    with replace(using, settings=once).open_lake() as opened, dagster_instance(using.home) as instance:
         follower = Follower(opened, instance)
         if not as_json:
             console.print(Text(f"Following {using.settings.lake_yaml}; Ctrl-C ends it", style="dim"))
         end = None if seconds is None else clock() + seconds
         try:
             while True:
-                for news in follower.news(time.time()):
+                for news in follower.take_news(time.time()):
                     _print(console, news, as_json=as_json)
                 left = INTERVAL if end is None else min(INTERVAL, end - clock())
                 if left <= 0:

@@ -55,7 +55,7 @@ def run_why(
         CommandError: there is no such table or key, or Spark does not answer.
     """
     using = client(home, lake)
-    with using.opened() as opened:
+    with using.open_lake() as opened:
         table = opened.table(table_named(opened, name.removeprefix("silver.").removesuffix(WITH_TOMBSTONES)))
         try:
             with name_failing_expression(table.spec):

@@ -26,7 +26,7 @@ def sync(
     from tidegate.platform.cli.commands.catalog_sync import run_sync
     from tidegate.platform.cli.environment import client
 
-    with client(home, lake).opened() as opened:
+    with client(home, lake).open_lake() as opened:
         run_sync(command_console(), opened, yes=yes, as_json=as_json)
 
 
@@ -40,5 +40,5 @@ def readers(
     from tidegate.platform.cli.commands.catalog_readers import run_readers
     from tidegate.platform.cli.environment import client
 
-    with client(home, lake).opened() as opened:
+    with client(home, lake).open_lake() as opened:
         run_readers(command_console(), opened, as_json=as_json)

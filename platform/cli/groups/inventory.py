@@ -75,7 +75,7 @@ def cost(
     from tidegate.platform.cli.inventory.cost import CostQuestion, price_lists, run_cost
 
     using = client(home, lake)
-    with using.opened() as opened:
+    with using.open_lake() as opened:
         asked = CostQuestion(table, price_lists(prices, using, opened, table), by, depth, configuration, limit)
         run_cost(command_console(), opened, asked, as_json=as_json)
 
@@ -101,7 +101,7 @@ def advice(
     from tidegate.platform.cli.inventory.cost import price_lists
 
     using = client(home, lake)
-    with using.opened() as opened:
+    with using.open_lake() as opened:
         asked = AdviceQuestion(
             table, price_lists(prices, using, opened, table), months, to, depth, configuration, limit
         )
@@ -118,11 +118,11 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Print which objects are not encrypted, not replicated, noncurrent, or unknown to the lake's tables."""
-    from tidegate.platform.cli.commands.sql import readable
+    from tidegate.platform.cli.commands.sql import readable_errors
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.audit import run_audit
 
-    with client(home, lake).opened() as opened, readable():
+    with client(home, lake).open_lake() as opened, readable_errors():
         run_audit(command_console(), opened, table, configuration, limit, as_json=as_json)
 
 
@@ -143,7 +143,7 @@ def uploads(
     from tidegate.platform.lake.aws.multipart_uploads import MultipartUploads
 
     using = client(home, lake)
-    with using.opened() as opened:
+    with using.open_lake() as opened:
         lists = named_price_lists(prices, using, opened, table)
         known = known_prices(lists) if lists else None
         found = report_of(opened, table, MultipartUploads(using.settings.aws.client("s3")), days)
@@ -164,7 +164,7 @@ def forecast(
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.forecast import run_forecast
 
-    with client(home, lake).opened() as opened:
+    with client(home, lake).open_lake() as opened:
         run_forecast(command_console(), opened, table, months, configuration, limit, as_json=as_json)
 
 
@@ -183,14 +183,14 @@ def manifest(
     as_json: AsJson = False,
 ) -> None:
     """Give S3 Batch Operations manifests of a query's objects or of whole inventories, with calls that make jobs."""
-    from tidegate.platform.cli.commands.sql import readable
+    from tidegate.platform.cli.commands.sql import readable_errors
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.manifest import ManifestQuestion, run_manifest
 
     asked = ManifestQuestion(table, bucket, configuration, sql, to)
     asked.check()
     using = client(home, lake)
-    with using.opened() as opened, readable():
+    with using.open_lake() as opened, readable_errors():
         account = account or using.settings.aws.account()
         run_manifest(command_console(), opened, opened.store.objects, asked, account, as_json=as_json)
 
@@ -211,7 +211,7 @@ def drop_bucket(
     from tidegate.platform.lake.aws.caller import caller
 
     using = client(home, lake)
-    with using.opened() as opened:
+    with using.open_lake() as opened:
         store = opened.store.objects
         if yes and not as_json:
             by = caller(using.settings.aws)

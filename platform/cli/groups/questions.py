@@ -104,6 +104,6 @@ def cost(
     from tidegate.platform.cli.environment import client
 
     using = client(home, lake)
-    with using.opened() as opened:
+    with using.open_lake() as opened:
         asked = CostsQuestion(table, months, fresh, limit)
         run_cost(command_console(), opened, using.settings.lake_yaml, asked, as_json=as_json)

@@ -18,7 +18,7 @@ from tidegate.platform.core.storage.advice import (
     OF,
     TARGETS,
     advice_for,
-    no_advice_for,
+    describe_missing_prices,
     without_price,
 )
 from tidegate.platform.inventory.stored import sums_of_all
@@ -55,10 +55,10 @@ class AdviceQuestion:
         Raises:
             CommandError: one is none.
         """
-        found = [one.strip() for one in self.to.split(",") if one.strip()]
-        if not found or (unknown := [one for one in found if one not in TARGETS]):
+        found = [name.strip() for name in self.to.split(",") if name.strip()]
+        if not found or (unknown := [name for name in found if name not in TARGETS]):
             given = unknown[0] if found else self.to
-            raise CommandError(f"{given!r} is no class that advice can be for: give some of {', '.join(TARGETS)}")
+            raise CommandError(f"unsupported storage class {given!r}: give some of {', '.join(TARGETS)}")
         return found
 
 
@@ -84,27 +84,27 @@ def run_advice(console: Console, lake: Lake, asked: AdviceQuestion, *, as_json: 
         months=asked.months,
         transitions=tuple(
             AdvisedTransition(
-                bucket=one.bucket,
-                prefix=one.prefix,
-                storage_class=one.storage_class,
-                days=one.days,
-                size=one.size,
-                version=one.version,
-                rule=one.rule,
-                to=one.to,
-                objects=one.objects,
-                bytes=one.bytes,
-                cost_once=one.once,
-                saving_a_month=one.saving,
-                break_even_months=one.break_even,
-                minimum_months=one.stay,
-                net_saving=one.net,
-                readable_a_month=one.readable,
+                bucket=advice.bucket,
+                prefix=advice.prefix,
+                storage_class=advice.storage_class,
+                days=advice.days,
+                size=advice.size,
+                version=advice.version,
+                rule=advice.rule,
+                to=advice.to,
+                objects=advice.objects,
+                bytes=advice.bytes,
+                cost_once=advice.once,
+                saving_a_month=advice.saving,
+                break_even_months=advice.break_even,
+                minimum_months=advice.stay,
+                net_saving=advice.net,
+                readable_a_month=advice.readable,
             )
-            for one in found[: asked.limit]
+            for advice in found[: asked.limit]
         ),
         more=max(0, len(found) - asked.limit),
-        net_saving=sum(one.net for one in found),
+        net_saving=sum(advice.net for advice in found),
         without_price=tuple(without_price(sums, prices, targets)),
     )
     if as_json:
@@ -120,7 +120,7 @@ def print_advice(console: Console, answer: AdviceAnswer) -> None:
     elif not answer.without_price:
         console.print(f"no transition saves more than it costs within {answer.months} months")
     if answer.without_price:
-        console.print(f"WARNING: {no_advice_for(answer.without_price)}")
+        console.print(f"WARNING: {describe_missing_prices(answer.without_price)}")
 
 
 def _print(console: Console, answer: AdviceAnswer) -> None:
@@ -129,16 +129,16 @@ def _print(console: Console, answer: AdviceAnswer) -> None:
         table.add_column(name, overflow="fold")
     for name in ("objects", f"{answer.currency} once", f"{answer.currency} a month", "break-even", "readable"):
         table.add_column(name, justify="right")
-    for one in answer.transitions:
-        readable = "any" if one.readable_a_month is None else f"{min(one.readable_a_month, 99):.0%}"
+    for transition in answer.transitions:
+        readable = "any" if transition.readable_a_month is None else f"{min(transition.readable_a_month, 99):.0%}"
         table.add_row(
-            f"{one.bucket}/{one.prefix}",
-            f"{one.storage_class} → {one.to}",
-            f"{one.version}, after {one.days} days, {one.size}",
-            f"{one.objects:,}",
-            f"{one.cost_once:,.4f}",
-            f"{one.saving_a_month:,.4f}",
-            f"{one.break_even_months} months",
+            f"{transition.bucket}/{transition.prefix}",
+            f"{transition.storage_class} → {transition.to}",
+            f"{transition.version}, after {transition.days} days, {transition.size}",
+            f"{transition.objects:,}",
+            f"{transition.cost_once:,.4f}",
+            f"{transition.saving_a_month:,.4f}",
+            f"{transition.break_even_months} months",
             readable,
         )
     console.print(table)

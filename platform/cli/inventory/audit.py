@@ -6,7 +6,7 @@ from rich.console import Console
 
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import AuditAnswer, FoundObjects, FoundPlace, UnlistedField
-from tidegate.platform.cli.inventory.cost import explained
+from tidegate.platform.cli.inventory.cost import explain_error
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.audits import KINDS, AuditFinding, AuditReport
 from tidegate.platform.core.storage.prices import GIGABYTE
@@ -34,7 +34,7 @@ def run_audit(
     try:
         report = audit_of(lake, table_named(lake, name), configuration)
     except InventoryError as error:
-        raise explained(error) from None
+        raise explain_error(error) from None
     if as_json:
         print_answer(console, audit_answer(report, limit))
     else:
@@ -49,11 +49,13 @@ def audit_answer(report: AuditReport, limit: int) -> AuditAnswer:
         limit: maximum number of findings.
     """
     return AuditAnswer(
-        findings=tuple(map(_found, report.findings[:limit])),
+        findings=tuple(map(_answer_finding, report.findings[:limit])),
         more=max(0, len(report.findings) - limit),
         not_listed=tuple(
-            UnlistedField(field=one.field, buckets=tuple(one.buckets), audits=tuple(one.kinds))
-            for one in report.unlisted
+            UnlistedField(
+                field=missing_field.field, buckets=tuple(missing_field.buckets), audits=tuple(missing_field.kinds)
+            )
+            for missing_field in report.unlisted
         ),
     )
 
@@ -66,14 +68,14 @@ def print_audit(console: Console, report: AuditReport, limit: int) -> None:
         report: all findings.
         limit: maximum number of findings.
     """
-    for one in report.findings[:limit]:
-        of = f" ({one.audit.of})" if one.audit.of else ""
-        size = "" if one.audit.kind == "lone_delete_markers" else f", {one.bytes / GIGABYTE:,.3f} GiB"
+    for finding in report.findings[:limit]:
+        of = f" ({finding.audit.of})" if finding.audit.of else ""
+        size = "" if finding.audit.kind == "lone_delete_markers" else f", {finding.bytes / GIGABYTE:,.3f} GiB"
         lines = [
-            f"{one.audit.kind}{of}: {one.objects:,} {KINDS[one.audit.kind]}{size}",
-            f"  most in: {', '.join(f'{place.place} ({place.objects:,})' for place in one.places)}",
-            f"  such as: {' '.join(one.examples)}",
-            f"  {one.audit.sql}",
+            f"{finding.audit.kind}{of}: {finding.objects:,} {KINDS[finding.audit.kind]}{size}",
+            f"  most in: {', '.join(f'{place.place} ({place.objects:,})' for place in finding.places)}",
+            f"  such as: {' '.join(finding.examples)}",
+            f"  {finding.audit.sql}",
         ]
         for line in lines:
             console.out(line, highlight=False)
@@ -85,13 +87,13 @@ def print_audit(console: Console, report: AuditReport, limit: int) -> None:
         console.print(f"WARNING: {field}")
 
 
-def _found(one: AuditFinding) -> FoundObjects:
+def _answer_finding(finding: AuditFinding) -> FoundObjects:
     return FoundObjects(
-        audit=one.audit.kind,
-        of=one.audit.of,
-        objects=one.objects,
-        bytes=one.bytes,
-        places=tuple(FoundPlace(place=at.place, objects=at.objects, bytes=at.bytes) for at in one.places),
-        examples=tuple(one.examples),
-        sql=one.audit.sql,
+        audit=finding.audit.kind,
+        of=finding.audit.of,
+        objects=finding.objects,
+        bytes=finding.bytes,
+        places=tuple(FoundPlace(place=at.place, objects=at.objects, bytes=at.bytes) for at in finding.places),
+        examples=tuple(finding.examples),
+        sql=finding.audit.sql,
     )

@@ -54,8 +54,8 @@ class CostQuestion:
         Raises:
             CommandError: one is none.
         """
-        found = [one.strip() for one in self.by.split(",") if one.strip()]
-        if not found or (unknown := [one for one in found if one not in DIMENSIONS]):
+        found = [name.strip() for name in self.by.split(",") if name.strip()]
+        if not found or (unknown := [name for name in found if name not in DIMENSIONS]):
             given = unknown[0] if found else self.by
             raise CommandError(f"{given!r} is no dimension of a report: give some of {', '.join(DIMENSIONS)}")
         return found
@@ -81,7 +81,7 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
     except InventoryError as error:
         raise CommandError(str(error)) from None
     files = reads_of(lake, datetime.now(UTC), asked.depth) if Reads.knows(dimensions) else Reads()
-    reads = files.by(dimensions)
+    reads = files.reads_by(dimensions)
     answer = CostAnswer(
         by=tuple(dimensions),
         currency=prices.currency,
@@ -103,16 +103,20 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
         bytes_without_price=sum(line.unpriced for line in lines),
         objects_without_fee=sum(line.without_fee for line in lines),
         stale=tuple(
-            StaleBucket(bucket=one.subject.bucket, configuration=one.subject.configuration, inventory=one.created)
-            for one in stale
+            StaleBucket(
+                bucket=stale_inventory.subject.bucket,
+                configuration=stale_inventory.subject.configuration,
+                inventory=stale_inventory.created,
+            )
+            for stale_inventory in stale
         ),
     )
     if as_json:
         print_answer(console, answer)
     else:
         _print(console, answer, asked.prices)
-        for one in [*stale, *([files.unknown] if files.unknown else [])]:
-            console.print(f"WARNING: {one}", markup=False)
+        for item in [*stale, *([files.unknown] if files.unknown else [])]:
+            console.print(f"WARNING: {item}", markup=False)
 
 
 def price_lists(given: Sequence[Path] | None, using: Client, lake: Lake, name: str) -> tuple[Path, ...]:
@@ -167,10 +171,10 @@ def objects_of(lake: Lake, name: str, configuration: str) -> DataFrame:
     try:
         return stored_objects(lake, table_named(lake, name), configuration)
     except InventoryError as error:
-        raise explained(error) from None
+        raise explain_error(error) from None
 
 
-def explained(error: InventoryError) -> CommandError:
+def explain_error(error: InventoryError) -> CommandError:
     """Returns the error of a command, with the option that helps."""
     hint = " with --configuration" if str(error).endswith("choose a configuration") else ""
     return CommandError(f"{error}{hint}")

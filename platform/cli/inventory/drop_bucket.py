@@ -55,10 +55,10 @@ def run_drop(
     """
     refuse_to_apply(as_json=as_json, yes=yes)
     table, now = lake.table(table_named(lake, name)), now or datetime.now(UTC)
-    newest = _newest(table, buckets, configuration)
+    newest = _newest_deliveries(table, buckets, configuration)
     left = [found for found in newest if not found.is_drop]
     if as_json:
-        print_answer(console, DropAnswer(inventories=tuple(map(_planned, newest))))
+        print_answer(console, DropAnswer(inventories=tuple(map(_plan_drop, newest))))
         return
     for found in newest:
         state = "was dropped" if found.is_drop else f"its newest inventory is of {found.began_at:%Y-%m-%d %H:%M} UTC"
@@ -72,7 +72,7 @@ def run_drop(
         console.print(f"{len(left)} are written. The run that S3's events start removes their rows from {name}")
 
 
-def _newest(table: Table, buckets: Sequence[str], configuration: str) -> list[Delivery]:
+def _newest_deliveries(table: Table, buckets: Sequence[str], configuration: str) -> list[Delivery]:
     """Return the newest delivery of each chosen subject that entered the table."""
     if not table.spec.has_inventories:
         raise CommandError(f"{table.spec.name} is no table with `mode: inventory`")
@@ -87,7 +87,7 @@ def _newest(table: Table, buckets: Sequence[str], configuration: str) -> list[De
     return list(chosen.values())
 
 
-def _planned(newest: Delivery) -> DroppedInventory:
+def _plan_drop(newest: Delivery) -> DroppedInventory:
     return DroppedInventory(
         bucket=newest.subject.bucket,
         configuration=newest.subject.configuration,

@@ -95,7 +95,7 @@ def run_enable(
         CommandError: there is no such table, S3 refused something, or `as_json` and `yes` are given together.
     """
     refuse_to_apply(as_json=as_json, yes=yes)
-    found = differing(_table(config, table), account, inventories)
+    found = compare_inventories(_table(config, table), account, inventories)
     if as_json:
         print_answer(console, _answer(found))
         failed = found.refused
@@ -139,7 +139,7 @@ def _answer(found: InventoryDifferences) -> EnableAnswer:
     )
 
 
-def differing(spec: TableSpec, account: str, inventories: BucketInventories) -> InventoryDifferences:
+def compare_inventories(spec: TableSpec, account: str, inventories: BucketInventories) -> InventoryDifferences:
     """Compare buckets and destination with what a table with `inventories` needs.
 
     Raises:
@@ -152,7 +152,7 @@ def differing(spec: TableSpec, account: str, inventories: BucketInventories) -> 
         present = inventories.policy(destination)
         policy = wanted.policy(present)
         regions = inventories.buckets() if wanted.spec.has_patterns else {}
-        chosen = wanted.spec.chosen(regions)
+        chosen = wanted.spec.select_buckets(regions)
     except (BotoCoreError, ClientError) as error:
         raise CommandError(f"{destination}: {first_line(error)}") from None
     except ValueError as error:
@@ -172,11 +172,11 @@ def differing(spec: TableSpec, account: str, inventories: BucketInventories) -> 
             )
     found = list(parallel(lambda bucket: _change(wanted, inventories, bucket), sources))
     return InventoryDifferences(
-        changes=[*changes, *(one for one in found if isinstance(one, _Change))],
-        refused=[*refused, *(one for one in found if isinstance(one, str))],
+        changes=[*changes, *(change for change in found if isinstance(change, _Change))],
+        refused=[*refused, *(change for change in found if isinstance(change, str))],
         buckets=len(sources),
-        elsewhere=tuple(one for one in elsewhere if one not in wanted.spec.names),
-        configured=tuple(bucket for bucket, one in zip(sources, found, strict=True) if one is None),
+        elsewhere=tuple(bucket for bucket in elsewhere if bucket not in wanted.spec.names),
+        configured=tuple(bucket for bucket, change in zip(sources, found, strict=True) if change is None),
     )
 
 

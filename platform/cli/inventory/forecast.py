@@ -8,7 +8,7 @@ from rich.table import Table
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import ForecastAnswer, ForecastBucket
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cli.inventory.cost import explained
+from tidegate.platform.cli.inventory.cost import explain_error
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.forecast import MONTH, Forecast
 from tidegate.platform.core.storage.growth import Growth
@@ -38,7 +38,7 @@ def run_forecast(
     try:
         found = growth_of(lake, table_named(lake, name), months, configuration)
     except InventoryError as error:
-        raise explained(error) from None
+        raise explain_error(error) from None
     except ValueError as error:
         raise CommandError(str(error)) from None
     answer = ForecastAnswer(
@@ -67,12 +67,12 @@ def _bucket(line: Growth) -> ForecastBucket:
         naive_error=found.naive_error,
         tested_days=found.tested_days,
         remark=found.remark,
-        bytes_ahead=_by_month(found),
-        objects_ahead=_by_month(line.objects_ahead),
+        bytes_ahead=_group_by_month(found),
+        objects_ahead=_group_by_month(line.objects_ahead),
     )
 
 
-def _by_month(found: Forecast) -> tuple[int, ...]:
+def _group_by_month(found: Forecast) -> tuple[int, ...]:
     return tuple(round(value) for value in found.values[MONTH - 1 :: MONTH])
 
 
@@ -82,13 +82,26 @@ def _print(console: Console, answer: ForecastAnswer) -> None:
     for name in ("days", "GiB", "after each month", "error", "of last value", "over"):
         table.add_column(name, justify="right")
     table.add_column("")
-    for one in answer.buckets:
-        ahead = ", ".join(f"{size / GIGABYTE:,.3f}" for size in one.bytes_ahead)
-        unknown = "unknown" if one.tested_days else ""
-        errors = (unknown if error is None else f"{error:.1%}" for error in (one.error, one.naive_error))
-        over = f"{one.tested_days} days" if one.tested_days else ""
-        remark = "; ".join(filter(None, [f"by {one.method}" if one.method else "", one.remark]))
-        table.add_row(one.bucket, str(one.days), f"{one.bytes / GIGABYTE:,.3f}", ahead, *errors, over, remark)
+    for forecast_bucket in answer.buckets:
+        ahead = ", ".join(f"{size / GIGABYTE:,.3f}" for size in forecast_bucket.bytes_ahead)
+        unknown = "unknown" if forecast_bucket.tested_days else ""
+        errors = (
+            unknown if error is None else f"{error:.1%}"
+            for error in (forecast_bucket.error, forecast_bucket.naive_error)
+        )
+        over = f"{forecast_bucket.tested_days} days" if forecast_bucket.tested_days else ""
+        remark = "; ".join(
+            filter(None, [f"by {forecast_bucket.method}" if forecast_bucket.method else "", forecast_bucket.remark])
+        )
+        table.add_row(
+            forecast_bucket.bucket,
+            str(forecast_bucket.days),
+            f"{forecast_bucket.bytes / GIGABYTE:,.3f}",
+            ahead,
+            *errors,
+            over,
+            remark,
+        )
     console.print(table)
     if answer.more:
         console.print(f"and {answer.more} more lines: --limit shows more")

@@ -25,7 +25,7 @@ from tidegate.platform.core.inventory.columns import NULL_VERSION
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.core.storage.batch_manifest import (
     BUCKET,
     KEY,
@@ -91,21 +91,21 @@ def run_manifest(
         as_json: print only one JSON object.
 
     Raises:
-        CommandError: the question is none; the query gives rows that no manifest can have; or the folder is no address,
-            or cannot be written. The message names the manifests that were written before.
+        CommandError: the arguments are inconsistent; a row cannot be listed in a manifest; or the folder is not an S3
+            URI, or cannot be written. The message names the manifests that were written before.
     """
     asked.check()
     refused: list[UnusableInventory] = []
     found: list[BatchManifest] = []
     try:
         if asked.sql:
-            for one in _lists(lake, store, query_frame(lake, asked.sql), S3Address.parse(asked.to)):
-                found.append(one)
+            for manifest in _lists(lake, store, query_frame(lake, asked.sql), S3Address.parse(asked.to)):
+                found.append(manifest)
         else:
             found = _inventories(store, objects_of(lake, asked.table, asked.configuration), asked.bucket, refused)
     except (BatchManifestError, StoreError, ValueError, PySparkException) as error:
-        raise CommandError("\n".join([first_line(error), *_before(store, found, account)])) from None
-    manifests = tuple(parallel(lambda one: _written(store, one, account), found))
+        raise CommandError("\n".join([first_line(error), *_describe_written(store, found, account)])) from None
+    manifests = tuple(parallel(lambda manifest: _answer_written(store, manifest, account), found))
     if as_json:
         print_answer(console, ManifestAnswer(manifests=manifests, refused=tuple(refused)))
     else:
@@ -115,7 +115,7 @@ def run_manifest(
 def _lists(lake: Lake, store: ObjectStore, frame: DataFrame, folder: S3Address) -> Iterator[BatchManifest]:
     """Write the objects of a query, a list for each bucket."""
     # A manifest has the objects of one bucket. One bucket after the other takes one open file, however many there are.
-    columns = [F.col(quoted(column)).cast("string") for column in manifest_columns(frame.dtypes)]
+    columns = [F.col(quote_name(column)).cast("string") for column in manifest_columns(frame.dtypes)]
     of_versions = cache(lambda: _buckets_of_versions(lake))
     rows = frame.select(*columns).orderBy(*columns).toLocalIterator()
     with TemporaryDirectory(prefix="tidegate-manifest-") as temporary:
@@ -171,36 +171,42 @@ def _inventories(
             return UnusableInventory(bucket=name, reason=str(error))
 
     found = list(parallel(lambda row: manifest(*row), rows))
-    refused += [one for one in found if isinstance(one, UnusableInventory)]
-    return [one for one in found if isinstance(one, BatchManifest)]
+    refused += [manifest for manifest in found if isinstance(manifest, UnusableInventory)]
+    return [manifest for manifest in found if isinstance(manifest, BatchManifest)]
 
 
-def _before(store: ObjectStore, found: Sequence[BatchManifest], account: str) -> list[str]:
+def _describe_written(store: ObjectStore, found: Sequence[BatchManifest], account: str) -> list[str]:
     """Return lines with the manifests that were written before an error. They may have replaced older ones."""
-    lines = [line for one in found for line in _lines(_written(store, one, account))]
+    lines = [line for manifest in found for line in _lines(_answer_written(store, manifest, account))]
     return ["these manifests were written before, and are complete:", *lines] if lines else []
 
 
-def _written(store: ObjectStore, one: BatchManifest, account: str) -> WrittenManifest:
-    region = store.region_of(one.bucket)
+def _answer_written(store: ObjectStore, manifest: BatchManifest, account: str) -> WrittenManifest:
+    region = store.region_of(manifest.bucket)
     return WrittenManifest(
-        bucket=one.bucket,
-        uri=one.address.s3,
-        etag=one.etag,
-        objects=one.objects,
-        duplicates=one.duplicates,
-        format=one.format,
-        fields=one.fields,
-        call=one.call(account, region, f"{Address(region).bucket(one.address.bucket)}/{one.address.key}"),
+        bucket=manifest.bucket,
+        uri=manifest.address.s3,
+        etag=manifest.etag,
+        objects=manifest.objects,
+        duplicates=manifest.duplicates,
+        format=manifest.format,
+        fields=manifest.fields,
+        call=manifest.call(
+            account, region, f"{Address(region).bucket(manifest.address.bucket)}/{manifest.address.key}"
+        ),
     )
 
 
-def _lines(one: WrittenManifest) -> list[str]:
-    has_no_versions = len(one.fields) == len((BUCKET, KEY))
+def _lines(written: WrittenManifest) -> list[str]:
+    has_no_versions = len(written.fields) == len((BUCKET, KEY))
     warning = ["  it has no version IDs: a job works on the current version of each key"] if has_no_versions else []
-    if one.duplicates:
-        warning.append(f"  the query gave objects several times: {one.duplicates:,} rows are left out")
-    return [f'{one.uri}: {one.objects:,} objects of {one.bucket}, ETag "{one.etag}"', *warning, f"  {one.call}"]
+    if written.duplicates:
+        warning.append(f"  the query gave objects several times: {written.duplicates:,} rows are left out")
+    return [
+        f'{written.uri}: {written.objects:,} objects of {written.bucket}, ETag "{written.etag}"',
+        *warning,
+        f"  {written.call}",
+    ]
 
 
 def _print(console: Console, manifests: Sequence[WrittenManifest], refused: Sequence[UnusableInventory]) -> None:

@@ -45,7 +45,7 @@ def print_uploads(
     """
     answer = UploadsAnswer(
         days=report.days,
-        buckets=tuple(_bucket(one, prices, report.days) for one in report.found[:limit]),
+        buckets=tuple(_bucket(uploads, prices, report.days) for uploads in report.found[:limit]),
         more=max(0, len(report.found) - limit),
         currency=prices.currency if prices else None,
         without_rule=tuple(report.without_rule),
@@ -57,32 +57,39 @@ def print_uploads(
         _print(console, answer)
 
 
-def _bucket(one: BucketUploads, prices: StoragePrices | None, days: int) -> BucketOfUploads:
+def _bucket(uploads: BucketUploads, prices: StoragePrices | None, days: int) -> BucketOfUploads:
     return BucketOfUploads(
-        bucket=one.bucket,
-        uploads=one.old,
-        parts=one.parts,
-        bytes=one.size,
-        uploads_without_size=one.unsized,
-        younger=one.young,
-        oldest=one.oldest[0].initiated,
-        example=one.oldest[0].key,
-        cost_a_month=uploads_cost(one.oldest, prices)[0] if prices else None,
-        command=None if one.lifecycle.aborts(days) else one.lifecycle.command(one.bucket, days),
+        bucket=uploads.bucket,
+        uploads=uploads.old,
+        parts=uploads.parts,
+        bytes=uploads.size,
+        uploads_without_size=uploads.unsized,
+        younger=uploads.young,
+        oldest=uploads.oldest[0].initiated,
+        example=uploads.oldest[0].key,
+        cost_a_month=uploads_cost(uploads.oldest, prices)[0] if prices else None,
+        command=None if uploads.lifecycle.aborts(days) else uploads.lifecycle.command(uploads.bucket, days),
     )
 
 
 def _print(console: Console, answer: UploadsAnswer) -> None:
-    for one in answer.buckets:
-        cost = "" if one.cost_a_month is None else f", {one.cost_a_month:,.4f} {answer.currency} a month"
-        least = "at least " if one.uploads_without_size else ""
+    for bucket_of_uploads in answer.buckets:
+        cost = (
+            ""
+            if bucket_of_uploads.cost_a_month is None
+            else f", {bucket_of_uploads.cost_a_month:,.4f} {answer.currency} a month"
+        )
+        least = "at least " if bucket_of_uploads.uploads_without_size else ""
         console.out(
-            f"{one.bucket}: {one.uploads:,} uploads of {answer.days} days and more, {one.parts:,} parts, {least}"
-            f"{one.bytes / GIGABYTE:,.3f} GiB{cost}; the oldest began on {one.oldest:%Y-%m-%d}: {one.example}",
+            f"{bucket_of_uploads.bucket}: {bucket_of_uploads.uploads:,} uploads of {answer.days} days and more, "
+            f"{bucket_of_uploads.parts:,} parts, {least}{bucket_of_uploads.bytes / GIGABYTE:,.3f} GiB{cost}; the "
+            f"oldest began on {bucket_of_uploads.oldest:%Y-%m-%d}: {bucket_of_uploads.example}",
             highlight=False,
         )
-        if one.command:
-            console.out(f"  no rule removes them within {answer.days} days: {one.command}", highlight=False)
+        if bucket_of_uploads.command:
+            console.out(
+                f"  no rule removes them within {answer.days} days: {bucket_of_uploads.command}", highlight=False
+            )
     if answer.more:
         console.print(f"and {answer.more} more buckets: --limit shows more")
     if not answer.buckets:

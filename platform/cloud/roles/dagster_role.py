@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tidegate.platform.cloud.address import Address
-from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LakeArns, owned
+from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LakeArns, require_own_account
 from tidegate.platform.cloud.roles.shared_statements import (
     export_statement,
     kept_statements,
@@ -22,7 +22,7 @@ def dagster(config: LakeConfig) -> Statements:
     return without_empty(
         *_queues(config, arns),
         *_routes(config),
-        *owned(
+        *require_own_account(
             arns,
             *_sources(config, arns),
             *_after_load(config, arns),
@@ -74,7 +74,7 @@ def _queues(config: LakeConfig, arns: LakeArns) -> Statements:
 
 
 def _routes(config: LakeConfig) -> Statements:
-    routes, address = config.routes, Address.of(config)
+    routes, address = config.routes, Address.from_config(config)
     queues = [address.queue(route.queue) for route in routes if route.queue]
     queues += [address.queue(config.queues[0], route.unmatched) for route in routes if route.unmatched]
     tags = list(dict.fromkeys(route.queues_tagged for route in routes if route.queues_tagged))
@@ -144,7 +144,7 @@ def _sources(config: LakeConfig, arns: LakeArns) -> Statements:
         Statement(
             "CopiesOfRegisteredTables",
             ("s3:PutObject", "s3:AbortMultipartUpload"),
-            arns.registered(COPIES_FOLDER),
+            arns.registered_arns(COPIES_FOLDER),
             "a copy of each Parquet file that Spark would misread, such as one of pandas",
         ),
     )
@@ -177,7 +177,7 @@ def _outputs(config: LakeConfig) -> Statement:
     return Statement(
         "WriteOutputs",
         ("s3:PutObject", "s3:PutObjectTagging", "s3:GetObject"),
-        tuple(map(Address.of(config).folder, config.output_roots)),
+        tuple(map(Address.from_config(config).folder, config.output_roots)),
         "`output` of tables: copies of staged objects, and whether a copy is there already; manifests of `export`",
     )
 
@@ -211,6 +211,6 @@ def catalog_statement(config: LakeConfig) -> Statement:
             "glue:DeleteTable",
             "glue:CreateDatabase",
         ),
-        Address.of(config).glue(*databases) if databases else (),
+        Address.from_config(config).glue(*databases) if databases else (),
         "`catalog`: the entries of the tables, and their databases if they do not exist",
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.commit_table import CommitTable
-from tidegate.platform.cloud.statement import Statement, literal, restrict_to_account
+from tidegate.platform.cloud.statement import Statement, escape_wildcards, restrict_to_account
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address, spellings
@@ -25,7 +25,7 @@ class LakeArns:
     @property
     def address(self) -> Address:
         """The region and account of the lake."""
-        return Address.of(self.config)
+        return Address.from_config(self.config)
 
     def queues(self) -> tuple[str, ...]:
         """The queues of events and of rows."""
@@ -51,13 +51,13 @@ class LakeArns:
     def paths(self) -> tuple[str, ...]:
         """Patterns of the table paths in the commit table: those below the lake root, and registered tables."""
         root = S3Address(self.config.lake.bucket, self.config.lake.prefix).s3a
-        found = [f"{literal(spelling)}/*" for spelling in spellings(root)]
+        found = [f"{escape_wildcards(spelling)}/*" for spelling in spellings(root)]
         if self.config.discovery_registers:
             found += [f"{scheme}://{bucket}/*" for bucket in self.config.buckets for scheme in ("s3a", "s3")]
         for spec in self.config.tables:
             if _may_register(spec) and not (self.config.discovery_registers and spec.table_key.prefix):
                 location = S3Address(spec.table_key.bucket, spec.table_key.prefix).s3a
-                found += map(literal, spellings(location))
+                found += map(escape_wildcards, spellings(location))
         return tuple(dict.fromkeys(found))
 
     def commit_table(self) -> str:
@@ -74,7 +74,7 @@ class LakeArns:
         own = [spec.table_key.bucket for spec in self.config.tables if _may_register(spec)]
         return tuple(dict.fromkeys([*(self.config.buckets if self.config.discovery_registers else ()), *own]))
 
-    def registered(self, folder: str) -> tuple[str, ...]:
+    def registered_arns(self, folder: str) -> tuple[str, ...]:
         """Return the ARNs of a folder of each registered table. Discovery that registers may do so at any prefix."""
         if self.config.discovery_registers:
             anywhere = tuple(f"{self.address.bucket(bucket)}/*/{folder}*" for bucket in self.config.buckets)
@@ -85,7 +85,7 @@ class LakeArns:
         return tuple(self.address.objects(key.bucket, f"{key.prefix}{folder}") for key in keys)
 
 
-def owned(arns: LakeArns, *statements: Statement) -> tuple[Statement, ...]:
+def require_own_account(arns: LakeArns, *statements: Statement) -> tuple[Statement, ...]:
     """Return statements about objects, restricted to buckets of the lake's account if `lake.yaml` says which it is."""
     return tuple(restrict_to_account(statement, arns.address.account) for statement in statements)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER, LakeArns, owned
+from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER, LakeArns, require_own_account
 from tidegate.platform.cloud.roles.shared_statements import inventory_statements, upload_statements
 from tidegate.platform.cloud.statement import Statement, Statements, without_empty
 from tidegate.platform.core.config.lake import LakeConfig
@@ -44,7 +44,7 @@ def operator(config: LakeConfig) -> Statements:
 
 
 def _buckets(config: LakeConfig, arns: LakeArns) -> Statements:
-    return owned(
+    return require_own_account(
         arns,
         Statement(
             "Notifications",
@@ -61,14 +61,14 @@ def _buckets(config: LakeConfig, arns: LakeArns) -> Statements:
         Statement(
             "LogsOfRegisteredTables",
             ("s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),
-            arns.registered(LOG_FOLDER),
+            arns.registered_arns(LOG_FOLDER),
             "`check` puts a probe there and deletes it, `doctor --repair` deletes what writers that died left",
         ),
         Statement(
             "Probes",
             ("s3:DeleteObject",),
             (
-                *arns.registered(COPIES_FOLDER),
+                *arns.registered_arns(COPIES_FOLDER),
                 *map(arns.address.folder, (*config.after_load_folders, *config.output_roots)),
             ),
             "`check` deletes its probes",
@@ -80,7 +80,7 @@ def reader(config: LakeConfig) -> Statements:
     """Return what the commands need that change nothing. Queries run on the Spark server, with its role."""
     arns = LakeArns(config)
     return without_empty(
-        *owned(
+        *require_own_account(
             arns,
             Statement(
                 "ListBuckets",
@@ -98,12 +98,12 @@ def reader(config: LakeConfig) -> Statements:
         ),
         Statement(
             "CountMessages",
-            ("sqs:GetQueueAttributes", *(("sqs:GetQueueUrl",) if _named(config) else ())),
+            ("sqs:GetQueueAttributes", *(("sqs:GetQueueUrl",) if _names_queues(config) else ())),
             (*arns.queues(), *arns.dead_letters()),
             "`status`: how many messages wait",
         ),
     )
 
 
-def _named(config: LakeConfig) -> bool:
+def _names_queues(config: LakeConfig) -> bool:
     return any(queue.given_name for queue in config.every_queue)

@@ -14,7 +14,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 
 def webhook(config: LakeConfig) -> Statements:
     """Return what `tidegate webhook` needs: nothing if the lake has no webhooks."""
-    address = Address.of(config)
+    address = Address.from_config(config)
     specs = [config.row_queue(webhook.queue) for webhook in config.webhooks]
     named = ("sqs:GetQueueUrl",) if any(spec.given_name for spec in specs) else ()
     return without_empty(
@@ -37,7 +37,7 @@ ROLES: dict[str, Callable[[LakeConfig], Statements]] = {
 }
 
 
-def giving(config: LakeConfig, action: str, resource: str) -> tuple[str, Statement] | None:
+def find_permission(config: LakeConfig, action: str, resource: str) -> tuple[str, Statement] | None:
     """Return the role and the statement that give a permission, or None.
 
     Args:
@@ -55,4 +55,4 @@ def giving(config: LakeConfig, action: str, resource: str) -> tuple[str, Stateme
 
 def policy(statements: Iterable[Statement]) -> dict[str, object]:
     """Return the IAM policy with these statements."""
-    return {"Version": "2012-10-17", "Statement": [statement.as_json() for statement in statements]}
+    return {"Version": "2012-10-17", "Statement": [statement.to_json() for statement in statements]}

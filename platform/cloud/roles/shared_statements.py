@@ -23,7 +23,7 @@ CREATED = ("batches/*.json", "forgotten/requests/*", "operations/*", "lake.json"
 
 def inventory_statements(config: LakeConfig) -> tuple[Statement, ...]:
     """Return the statements of tables of inventories. Only the last one is of tables without `inventories`, too."""
-    address, every = Address.of(config), [spec for spec in config.tables if spec.has_inventories]
+    address, every = Address.from_config(config), [spec for spec in config.tables if spec.has_inventories]
     tables = [spec for spec in every if spec.inventories]
     sources = [bucket for spec in tables if spec.inventories for bucket in spec.inventories.included]
     patterns = any("*" in bucket for bucket in sources)
@@ -58,7 +58,7 @@ def upload_statements(config: LakeConfig, *, reports_only: bool = False) -> tupl
         reports_only: only for tables with the report on uploads, not for all that the command takes.
     """
     used = "the report on incomplete uploads" if reports_only else "`inventory uploads`"
-    address = Address.of(config)
+    address = Address.from_config(config)
     some = [spec for spec in config.tables if (spec.storage_reports if reports_only else spec.has_inventories)]
     names = [bucket for spec in some for bucket in (spec.inventories.included if spec.inventories else ("*",))]
     return (
@@ -87,7 +87,7 @@ def read_inventories(config: LakeConfig) -> Statement:
     return Statement(
         "ReadInventories",
         ("s3:GetObject",),
-        tuple(map(Address.of(config).folder, folders)),
+        tuple(map(Address.from_config(config).folder, folders)),
         "`inventory`: S3's list of a bucket",
     )
 
@@ -102,7 +102,7 @@ def export_statement(config: LakeConfig, *actions: str) -> Statement:
     return Statement(
         "WriteExports",
         actions,
-        tuple(map(Address.of(config).folder, export_folders(config))),
+        tuple(map(Address.from_config(config).folder, export_folders(config))),
         "`export` of silver tables: files of changes, and the end of those that no manifest will name",
     )
 

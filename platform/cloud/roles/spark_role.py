@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.platform.cloud.roles.lake_arns import LOG_FOLDER, LakeArns, owned
+from tidegate.platform.cloud.roles.lake_arns import LOG_FOLDER, LakeArns, require_own_account
 from tidegate.platform.cloud.roles.shared_statements import (
     export_folders,
     export_statement,
@@ -20,7 +20,7 @@ def spark(config: LakeConfig) -> Statements:
     """Return what the Spark server needs: its driver and its executors."""
     arns = LakeArns(config)
     return without_empty(
-        *owned(
+        *require_own_account(
             arns,
             Statement(
                 "ListBuckets",
@@ -38,7 +38,7 @@ def spark(config: LakeConfig) -> Statements:
             Statement(
                 "LogsOfRegisteredTables",
                 ("s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),
-                arns.registered(LOG_FOLDER),
+                arns.registered_arns(LOG_FOLDER),
                 "the Delta log of a registered table is next to its files",
             ),
             Statement(

@@ -79,7 +79,7 @@ class Create:
     """The creation of the Delta table, in the first batch that adds files.
 
     Attributes:
-        schema: the table's columns, in the form of `TableSchema.for_delta`.
+        schema: the table's columns, in the form of `TableSchema.to_delta`.
         properties: Delta table properties.
         name: SQL name in the schema `bronze`.
     """
@@ -113,7 +113,7 @@ class Evolve:
     Attributes:
         base: columns of the table when the batch was decided. If the table has other columns at the commit, the batch
             is void.
-        schema: the table's columns from this batch on, in the form of `TableSchema.for_delta`.
+        schema: the table's columns from this batch on, in the form of `TableSchema.to_delta`.
         properties: table properties that the new columns need.
     """
 
@@ -213,7 +213,7 @@ class Batch:
         """Count the ledger rows by status."""
         return Counter(str(row.status) for row in self.rows)
 
-    def sealed(self) -> Batch:
+    def seal(self) -> Batch:
         """Return the batch with its digest set.
 
         The digest is the SHA-256 of the canonical JSON of everything else.

@@ -86,7 +86,7 @@ class Stamp:
     position: int | None = field(default=None, metadata={"sql": "INT"})
 
 
-def bounded(reason: str | None) -> str | None:
+def shorten_reason(reason: str | None) -> str | None:
     """Shorten a reason to the length that batches and the ledger accept.
 
     The middle is cut out: it quotes the producer's file. The end says what to do, and in a reason of an older version
@@ -97,7 +97,7 @@ def bounded(reason: str | None) -> str | None:
     return f"{reason[: _REASON_CHARACTERS_MAX - _REASON_END_CHARACTERS - 1]}…{reason[-_REASON_END_CHARACTERS:]}"
 
 
-def for_people(reason: str, bad_rows_folder: str | None, max_characters: int | None = None) -> str:
+def format_reason(reason: str, bad_rows_folder: str | None, max_characters: int | None = None) -> str:
     """Return a reason, and after it the folder of the bad rows if there is one, as AWS's own tools read its address.
 
     Args:
@@ -263,7 +263,7 @@ def without_folder(reason: str) -> str:
     return match["before"] + reason[match.end() :] if match else reason
 
 
-def deciding(value: str, over: str = "") -> str:
+def deciding_value(value: str, over: str = "") -> str:
     """Returns SQL of a value of the row of a ledger that decides a key: an aggregate over the key's rows of `COUNTS`.
 
     It is the last row that is no duplicate. But an object that was removed, and put again with the bytes that are in
@@ -274,11 +274,11 @@ def deciding(value: str, over: str = "") -> str:
         over: makes each aggregate one over a window, such as ` OVER (PARTITION BY key)`.
     """
 
-    def last(wanted: str, condition: str) -> str:
+    def last_value(wanted: str, condition: str) -> str:
         return f"(max_by(if({condition}, {wanted}, NULL), if({condition}, {_PLACE}, NULL)){over})"
 
-    state = last(f"struct(status, {value} AS value)", "status <> 'duplicate'")
-    reading = last(f"struct(etag, {value} AS value)", "status = 'committed'")
-    newest = last("struct(status, etag)", "true")
+    state = last_value(f"struct(status, {value} AS value)", "status <> 'duplicate'")
+    reading = last_value(f"struct(etag, {value} AS value)", "status = 'committed'")
+    newest = last_value("struct(status, etag)", "true")
     is_back = f"{state}.status = 'removed' AND {newest}.status = 'duplicate' AND {newest}.etag = {reading}.etag"
     return f"if(coalesce({is_back}, false), {reading}.value, {state}.value)"

@@ -62,7 +62,7 @@ class Manifest:
     hints: tuple[Hint, ...]
 
     @classmethod
-    def new(cls, table: str, origin: str, hints: Sequence[Hint]) -> Manifest:
+    def create(cls, table: str, origin: str, hints: Sequence[Hint]) -> Manifest:
         """Make a manifest with a new, time-ordered id.
 
         The ids of the origins `lost`, `after` and `rebuild` begin with their kind.
@@ -70,7 +70,7 @@ class Manifest:
         return cls(table, f"{_ID_PREFIXES.get(origin, '')}{ULID()}-{_tally(hints)}", origin, tuple(hints))
 
     @classmethod
-    def deferred(cls, table: str, n: int, digest: str, hints: Sequence[Hint]) -> Manifest:
+    def from_deferred(cls, table: str, n: int, digest: str, hints: Sequence[Hint]) -> Manifest:
         """Make the manifest of the hints that batch `n` deferred.
 
         Its id is derived from the batch, so writing it twice changes nothing.
@@ -78,7 +78,7 @@ class Manifest:
         return cls(table, f"{cls.deferred_prefix(n, digest)}{_tally(hints)}", "deferred", tuple(hints))
 
     @classmethod
-    def rest(cls, table: str, until: float) -> Manifest:
+    def create_rest(cls, table: str, until: float) -> Manifest:
         """Make the manifest without hints that lets a table rest.
 
         Its id has the time, so that a listing shows it: the sensor requests no run before.
@@ -182,7 +182,7 @@ def tally_of(manifest_id: str) -> Tally:
     return Tally(int(hints), int(size or 0), int(oldest or 0) or None)
 
 
-def chunked(
+def split_into_manifests(
     table: str, origin: str, hints: Sequence[Hint], max_hints: int, max_bytes: float = inf
 ) -> Iterator[Manifest]:
     """Split hints into manifests of at most `max_hints` hints.
@@ -201,11 +201,11 @@ def chunked(
     for hint in hints:
         size += hint.size or 0
         if chunk and (len(chunk) == max_hints or size > max_bytes):
-            yield Manifest.new(table, origin, chunk)
+            yield Manifest.create(table, origin, chunk)
             chunk, size = [], hint.size or 0
         chunk.append(hint)
     if chunk:
-        yield Manifest.new(table, origin, chunk)
+        yield Manifest.create(table, origin, chunk)
 
 
 def _tally(hints: Sequence[Hint]) -> str:

@@ -82,15 +82,15 @@ class Bytes(Protocol):
         """Algorithm and value, as in `CRC64NVME:nuCUKjhVRg8=`. None if S3 has none."""
 
 
-def same_bytes(one: Bytes, other: Bytes) -> bool:
+def same_bytes(left: Bytes, right: Bytes) -> bool:
     """Whether the bytes are known to be the same.
 
     An etag is a digest of the bytes only if the object was put in one part and KMS does not encrypt it. Otherwise each
     copy of the same bytes has another etag. So if the etags differ, the bytes are the same if size and checksum are
     equal. Different checksums prove nothing: the checksum of a multipart object can depend on its parts.
     """
-    if one.etag is None or other.etag is None:
+    if left.etag is None or right.etag is None:
         return False
-    if one.etag == other.etag:
+    if left.etag == right.etag:
         return True
-    return one.size is not None and one.size == other.size and bool(one.checksum) and one.checksum == other.checksum
+    return left.size is not None and left.size == right.size and bool(left.checksum) and left.checksum == right.checksum

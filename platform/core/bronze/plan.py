@@ -16,7 +16,7 @@ from tidegate.platform.core.bronze.ledger import (
     LastState,
     LedgerRow,
     Status,
-    bounded,
+    shorten_reason,
 )
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable, same_bytes
 
@@ -162,15 +162,15 @@ def make_plan(
         if isinstance(probe, S3Unavailable):
             plan.deferred += [item.hint for item in items]
             continue
-        lead = _typed(lead, items, state, type_of_key)
-        if isinstance(probe, S3Found) and _wants(probe, state, items, registered):
+        lead = _add_event_type(lead, items, state, type_of_key)
+        if isinstance(probe, S3Found) and _should_ingest(probe, state, items, registered):
             replaces = _replaces(probe, state, items) if state else None
             plan.candidates.append(Candidate(key, probe, lead, replaces))
             plan.followers[key] = others
             continue
         plan.rows += duplicates(others, probe if isinstance(probe, S3Found) else None)
         removed_etags = {item.hint.cause.etag for item in items if isinstance(item.hint.cause, RemovedByAfterLoad)}
-        if isinstance(probe, S3Gone) and (etag := _moved(state, removed_etags)):
+        if isinstance(probe, S3Gone) and (etag := _removed_etag(state, removed_etags)):
             plan.rows.append(_keep_identity(ledger_row(lead, Status.MOVED, None, None), state, etag))
             continue
         _decide(plan, key, probe, state, lead, registered)
@@ -206,11 +206,11 @@ def ledger_row(
     given = {**hint_to_dict(item.hint, with_empty=False), **answered}
     seen = {name: value for name, value in given.items() if name in ROW_COLUMNS and value is not None}
     return LedgerRow(
-        **seen, status=status, reason=bounded(reason), manifest=item.manifest, rows=rows, bad_rows=bad_rows
+        **seen, status=status, reason=shorten_reason(reason), manifest=item.manifest, rows=rows, bad_rows=bad_rows
     )
 
 
-def _typed(
+def _add_event_type(
     lead: PlannedHint,
     items: Sequence[PlannedHint],
     state: LastState | None,
@@ -231,7 +231,7 @@ def _typed(
     return replace(lead, hint=replace(lead.hint, event_type=found)) if found else lead
 
 
-def _wants(probe: S3Found, state: LastState | None, items: Sequence[PlannedHint], registered: bool) -> bool:
+def _should_ingest(probe: S3Found, state: LastState | None, items: Sequence[PlannedHint], registered: bool) -> bool:
     if state is None:
         return True
     if _settles(state, registered):
@@ -264,7 +264,7 @@ def _replaces(probe: S3Found, state: LastState, items: Sequence[PlannedHint]) ->
     return next((replaces.batch for replaces in replacements if replaces.decided == state.n), None)
 
 
-def _moved(state: LastState | None, removed_etags: Collection[str]) -> str | None:
+def _removed_etag(state: LastState | None, removed_etags: Collection[str]) -> str | None:
     """Return the etag of the bytes that after-load removed. None if it did not, or if the ledger has it already."""
     if state is None:
         return None

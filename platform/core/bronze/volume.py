@@ -43,7 +43,7 @@ def volume_metadata(files: int, rows: int, size: int, oldest: datetime | None) -
     return metadata
 
 
-def total(volumes: Sequence[Mapping[str, int | float]]) -> dict[str, int | float]:
+def sum_volumes(volumes: Sequence[Mapping[str, int | float]]) -> dict[str, int | float]:
     """Returns the sum of several volumes. Its age is that of the oldest event of all."""
     ages = [part[_AGE] for part in volumes if _AGE in part]
     sums = {name: sum(part[name] for part in volumes) for name in ("files", "rows", "bytes")}

@@ -17,7 +17,7 @@ from tidegate.platform.core.config.silver_columns import (
     VALID_TO,
 )
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN, suggest_names
 
 #: What the columns contain that Tidegate adds, by name.
@@ -80,7 +80,7 @@ def column_descriptions(spec: TableSpec) -> dict[str, str]:
     Args:
         spec: the table. That of a discovered table describes the columns that Tidegate adds.
     """
-    given = {folded(name): text for name, text in spec.descriptions.items()}
+    given = {fold_name(name): text for name, text in spec.descriptions.items()}
     own = dict(OWN_COLUMNS)
     if spec.silver and spec.silver.is_history:
         own |= _HISTORY_DESCRIPTIONS
@@ -89,7 +89,7 @@ def column_descriptions(spec: TableSpec) -> dict[str, str]:
     if spec.policy == "variant":
         own[VARIANT_COLUMN] = "the whole JSON object"
     renames = spec.silver.rename if spec.silver else {}
-    renamed = {folded(new): given[folded(old)] for old, new in renames.items() if folded(old) in given}
+    renamed = {fold_name(new): given[fold_name(old)] for old, new in renames.items() if fold_name(old) in given}
     return {**own, **renamed, **given}
 
 
@@ -100,10 +100,10 @@ def unknown_descriptions(descriptions: Iterable[str], columns: Iterable[str]) ->
         descriptions: the names in `lake.yaml`.
         columns: of bronze and silver.
     """
-    known = {folded(name): name for name in columns}
+    known = {fold_name(name): name for name in columns}
     unknown = [
         f"no column is called {name!r}; {suggest_names(name, [*known.values()])}"
         for name in descriptions
-        if folded(name) not in known
+        if fold_name(name) not in known
     ]
     return ". ".join(unknown) or None

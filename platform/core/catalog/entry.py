@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import Any
 
 from tidegate.platform.core.catalog.foreign_types import hive_type, trino_name, trino_type
-from tidegate.platform.core.config.silver_columns import shown
-from tidegate.platform.core.schema.column_types import Field, folded
+from tidegate.platform.core.config.silver_columns import shown_rows_condition
+from tidegate.platform.core.schema.column_types import Field, fold_name
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 #: Parameters of our entries: the lake, and the key of the table. An entry without them is somebody else's.
@@ -81,7 +81,7 @@ class CatalogEntry:
         holder = theirs.get(TABLE)
         return theirs.get(OWNER) == ours[OWNER] and (holder in (None, ours[TABLE]) or not keeps(holder))
 
-    def differs(self, found: Mapping[str, Any]) -> list[str]:
+    def different_parts(self, found: Mapping[str, Any]) -> list[str]:
         """Returns the names of the parts of Glue's entry that are not as they should be.
 
         What others added does not count: parameters of other names, and comments of columns that have no description.
@@ -107,11 +107,11 @@ class CatalogEntry:
             parts.append("kind or text of the view")
         return parts
 
-    def merged(self, found: Mapping[str, Any]) -> dict[str, Any]:
+    def merge_input(self, found: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the `TableInput` of an update. What others added to Glue's entry stays."""
         comments = _comments(found)
 
-        def commented(columns: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+        def keep_comments(columns: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
             return [
                 {**({"Comment": comments[column["Name"]]} if column["Name"] in comments else {}), **column}
                 for column in columns
@@ -119,7 +119,7 @@ class CatalogEntry:
 
         storage = {
             **self.input["StorageDescriptor"],
-            "Columns": commented(_of(self.input, "StorageDescriptor", "Columns")),
+            "Columns": keep_comments(_parameters_of(self.input, "StorageDescriptor", "Columns")),
         }
         kept = {name: found[name] for name in ("Description", "Owner", "Retention") if found.get(name)}
         return {
@@ -127,7 +127,7 @@ class CatalogEntry:
             **self.input,
             "Parameters": {**(found.get("Parameters") or {}), **self.input["Parameters"]},
             "StorageDescriptor": storage,
-            "PartitionKeys": commented(self.input["PartitionKeys"]),
+            "PartitionKeys": keep_comments(self.input["PartitionKeys"]),
         }
 
 
@@ -154,10 +154,10 @@ def table_entry(
         owner: the lake's id and the table key.
         descriptions: of columns, by names in lower case.
     """
-    path = tuple(folded(name) for name in schema.partitions)
+    path = tuple(fold_name(name) for name in schema.partitions)
     columns = {field.name: hive_type(field.type) for field in schema.fields}
     by_name = {
-        folded(column): _column(column, kind, descriptions)
+        fold_name(column): _column(column, kind, descriptions)
         for column, kind in columns.items()
         if kind and _fits(column, kind)
     }
@@ -178,7 +178,7 @@ def table_entry(
                 },
             },
         },
-        tuple(column for column in columns if folded(column) not in by_name),
+        tuple(column for column in columns if fold_name(column) not in by_name),
     )
 
 
@@ -250,11 +250,13 @@ def view_sql(database: str, table: str, columns: Sequence[Field], own: Sequence[
         own: Tidegate's own columns in the table.
     """
     names = ", ".join(trino_name(column.name) for column in columns)
-    return f"SELECT {names} FROM {trino_name(database)}.{trino_name(table)} WHERE {shown(own, trino_name)}"
+    return (
+        f"SELECT {names} FROM {trino_name(database)}.{trino_name(table)} WHERE {shown_rows_condition(own, trino_name)}"
+    )
 
 
 def _column(name: str, kind: str, descriptions: Mapping[str, str]) -> dict[str, str]:
-    text = _REFUSED.sub("", " ".join(descriptions.get(folded(name), "").split()))
+    text = _REFUSED.sub("", " ".join(descriptions.get(fold_name(name), "").split()))
     if len(text.encode()) > _COMMENT_BYTES_MAX:
         text = f"{text.encode()[: _COMMENT_BYTES_MAX - len('…'.encode())].decode(errors='ignore')}…"
     return {"Name": name.lower(), "Type": kind, **({"Comment": text} if text else {})}
@@ -276,9 +278,9 @@ def _columns(columns: Any) -> list[tuple[str, str]]:
 
 def _comments(entry: Mapping[str, Any]) -> dict[str, str]:
     """Returns the comments of an entry's columns, by name."""
-    columns = [*_of(entry, "StorageDescriptor", "Columns"), *(entry.get("PartitionKeys") or ())]
+    columns = [*_parameters_of(entry, "StorageDescriptor", "Columns"), *(entry.get("PartitionKeys") or ())]
     return {column["Name"]: column["Comment"] for column in columns if column.get("Comment")}
 
 
-def _of(found: Mapping[str, Any], part: str, name: str) -> list[Mapping[str, str]]:
+def _parameters_of(found: Mapping[str, Any], part: str, name: str) -> list[Mapping[str, str]]:
     return list((found.get(part) or {}).get(name) or ())

@@ -49,11 +49,11 @@ def hive_type(kind: Type) -> str | None:
         case Decimal(precision, scale):
             return f"decimal({precision},{scale})"
         case Array(element):
-            return _of("array<{}>", hive_type(element))
+            return _translate_type("array<{}>", hive_type(element))
         case Map(key, value):
-            return _of("map<{},{}>", hive_type(key), hive_type(value))
+            return _translate_type("map<{},{}>", hive_type(key), hive_type(value))
         case Struct(fields):
-            return _of(f"struct<{','.join('{}' for _ in fields)}>", *map(_hive_field, fields))
+            return _translate_type(f"struct<{','.join('{}' for _ in fields)}>", *map(_hive_field, fields))
 
 
 def trino_type(kind: Type) -> str | None:
@@ -64,11 +64,11 @@ def trino_type(kind: Type) -> str | None:
         case Decimal(precision, scale):
             return f"decimal({precision},{scale})"
         case Array(element):
-            return _of("array({})", trino_type(element))
+            return _translate_type("array({})", trino_type(element))
         case Map(key, value):
-            return _of("map({}, {})", trino_type(key), trino_type(value))
+            return _translate_type("map({}, {})", trino_type(key), trino_type(value))
         case Struct(fields):
-            return _of(f"row({', '.join('{}' for _ in fields)})", *map(_trino_field, fields))
+            return _translate_type(f"row({', '.join('{}' for _ in fields)})", *map(_trino_field, fields))
 
 
 def trino_name(name: str) -> str:
@@ -86,6 +86,6 @@ def _trino_field(field: Field) -> str | None:
     return f"{trino_name(field.name)} {kind}" if kind else None
 
 
-def _of(form: str, *parts: str | None) -> str | None:
+def _translate_type(form: str, *parts: str | None) -> str | None:
     known = [part for part in parts if part is not None]
     return form.format(*known) if len(known) == len(parts) else None

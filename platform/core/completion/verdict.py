@@ -84,7 +84,7 @@ class Part:
         """Bytes; 0 if it is not there."""
         return self.probe.size if isinstance(self.probe, S3Found) else 0
 
-    def entered(self, registered: bool) -> bool:
+    def has_entered(self, registered: bool) -> bool:
         """Whether its present bytes are in the table, or its last bytes if a loaded object is gone."""
         if self.state is None or not (self.state.status in SETTLED or (self.state.in_table and not registered)):
             return False
@@ -110,7 +110,7 @@ class Part:
         """Whether the ledger has it in quarantine."""
         return self.state is not None and self.state.status is Status.QUARANTINED
 
-    def refused(self, registered: bool) -> bool:
+    def is_refused(self, registered: bool) -> bool:
         """Whether its present bytes are in quarantine, or belong there: an overwritten write-once key stays there."""
         if self.state is None or not isinstance(self.probe, S3Found):
             return False
@@ -150,27 +150,27 @@ def judge_folder(signal: Signal, files: Sequence[Part], *, registered: bool) -> 
         files: the table's files below its folder.
         registered: whether the table registers its files.
     """
-    if unknown := _unknown(files):
+    if unknown := _judge_unknown(files):
         return unknown
     files = [file for file in files if not isinstance(file.probe, S3Gone)]
     covered = [file for file in files if signal.again or file.at <= signal.at]
-    new = [file for file in covered if not file.entered(registered)]
+    new = [file for file in covered if not file.has_entered(registered)]
     if new:
-        rewritten = [file for file in files if file.at > signal.at and _rewritten(file) and not signal.again]
+        rewritten = [file for file in files if file.at > signal.at and _is_rewritten(file) and not signal.again]
         if rewritten:
             return Verdict(
                 Outcome.REFUSED,
-                reason=f"{_some(rewritten)} written again after the signal, so it may be of another dataset. Write the "
-                "signal again, or redrive it",
+                reason=f"{_describe_some(rewritten)} written again after the signal, so it may be of another dataset. "
+                "Write the signal again, or redrive it",
             )
-        return _complete(signal, covered, new, registered)
+        return _judge_complete(signal, covered, new, registered)
     if covered or signal.completed:
         return Verdict(Outcome.SETTLED, parts=len(covered))
     if files:
         return Verdict(
             Outcome.WAITS,
-            reason=f"{_some(files)} newer than the signal, which covers only files that were there before it. It waits "
-            "until it is written again",
+            reason=f"{_describe_some(files)} newer than the signal, which covers only files that were there before it. "
+            "It waits until it is written again",
         )
     return Verdict(Outcome.WAITS, reason="no file of the table is in its folder. It waits until it is written again")
 
@@ -183,9 +183,9 @@ def judge_manifest(signal: Signal, parts: Sequence[Part], *, registered: bool) -
         parts: the parts, in the manifest's order.
         registered: whether the table registers its files.
     """
-    if unknown := _unknown(parts):
+    if unknown := _judge_unknown(parts):
         return unknown
-    new = [part for part in parts if not part.entered(registered)]
+    new = [part for part in parts if not part.has_entered(registered)]
     if signal.completed:
         # Its dataset entered. A part that was written again later waits for the manifest to be written again.
         new = [part for part in new if part.problem is None and part.at <= signal.at]
@@ -198,19 +198,19 @@ def judge_manifest(signal: Signal, parts: Sequence[Part], *, registered: bool) -
             f"{first.problem}",
             waits_for=first.key,
         )
-    return _complete(signal, parts, new, registered) if new else Verdict(Outcome.SETTLED, parts=len(parts))
+    return _judge_complete(signal, parts, new, registered) if new else Verdict(Outcome.SETTLED, parts=len(parts))
 
 
 def _is_loaded(part: Part, registered: bool) -> bool:
-    return isinstance(part.probe, S3Gone) and part.entered(registered)
+    return isinstance(part.probe, S3Gone) and part.has_entered(registered)
 
 
-def _complete(signal: Signal, parts: Sequence[Part], new: Sequence[Part], registered: bool) -> Verdict:
+def _judge_complete(signal: Signal, parts: Sequence[Part], new: Sequence[Part], registered: bool) -> Verdict:
     """Return the verdict on a dataset whose parts are all there."""
     denied = [part for part in new if isinstance(part.probe, S3Forbidden)]
     if denied:
         return Verdict(Outcome.REFUSED, reason=f"access to its part {denied[0].key} is denied", waits_for=denied[0].key)
-    bad = [part for part in new if part.refused(registered) and not (signal.again and part.in_quarantine)]
+    bad = [part for part in new if part.is_refused(registered) and not (signal.again and part.in_quarantine)]
     if bad:
         why = (
             bad[0].state.reason
@@ -234,12 +234,12 @@ def refusal(key: str, why: str | None) -> str:
     return f"its part {key} cannot be ingested, so nothing of the dataset enters: {why or 'no reason was given'}"
 
 
-def _unknown(parts: Sequence[Part]) -> Verdict | None:
+def _judge_unknown(parts: Sequence[Part]) -> Verdict | None:
     silent = [part for part in parts if isinstance(part.probe, S3Unavailable)]
     return Verdict(Outcome.UNKNOWN, reason=f"S3 did not answer about {silent[0].key}") if silent else None
 
 
-def _rewritten(file: Part) -> bool:
+def _is_rewritten(file: Part) -> bool:
     """Whether the ledger knows other bytes of a file that is not in the table."""
     if file.state is None or not isinstance(file.probe, S3Found):
         return False
@@ -247,6 +247,6 @@ def _rewritten(file: Part) -> bool:
     return waited and not same_bytes(file.probe, file.state)
 
 
-def _some(files: Sequence[Part]) -> str:
+def _describe_some(files: Sequence[Part]) -> str:
     """Return the beginning of a sentence about files: the first, and how many more."""
     return f"{files[0].key} and {len(files) - 1} more files were" if len(files) > 1 else f"{files[0].key} was"

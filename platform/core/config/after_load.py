@@ -24,7 +24,7 @@ class MoveOrTag(Model):
     """S3 object tags that are added to the object's own tags."""
 
     @model_validator(mode="after")
-    def _one(self) -> Self:
+    def _require_one(self) -> Self:
         if (self.move is None) == (self.tag is None):
             raise ValueError("give exactly one of move (s3://bucket/folder/) and tag (names with values)")
         return self

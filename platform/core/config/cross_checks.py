@@ -10,7 +10,7 @@ from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
-from tidegate.platform.core.config.yaml_document import Location, Problem, shown
+from tidegate.platform.core.config.yaml_document import Location, Problem, format_location
 from tidegate.platform.core.events.row_queue import rows_prefix
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
@@ -100,14 +100,14 @@ def _queue_problems(queues: Collection[QueueSpec]) -> Iterator[Problem]:
             message = f"{queue.dlq!r} is a queue of `queues` as well; dead letters need a queue of their own"
             yield Problem(("queues", index, "dlq"), message, related=("queues", before[queue.dlq]))
         for other, earlier in enumerate(queues):
-            if other < index and queue.dlq and queue.dlq == earlier.dlq and _apart(queue, earlier):
+            if other < index and queue.dlq and queue.dlq == earlier.dlq and _are_in_different_places(queue, earlier):
                 message = f"{queue.dlq!r} is also that of queues[{other}], which is elsewhere: give them two names"
                 yield Problem(("queues", index, "dlq"), message, related=("queues", other, "dlq"))
 
 
-def _apart(one: QueueSpec, other: QueueSpec) -> bool:
+def _are_in_different_places(left: QueueSpec, right: QueueSpec) -> bool:
     """Whether two queues are in different regions or accounts, as far as lake.yaml shows it."""
-    places = [queue.url.rstrip("/").rpartition("/")[0] for queue in (one, other) if queue.url]
+    places = [queue.url.rstrip("/").rpartition("/")[0] for queue in (left, right) if queue.url]
     return len(places) == 2 and places[0] != places[1]
 
 
@@ -246,8 +246,8 @@ def _files(table: Table) -> str | None:
     return None if table.has_rows else table.prefix
 
 
-def _overlap(one: str, other: str) -> bool:
-    return one.startswith(other) or other.startswith(one)
+def _overlap(left: str, right: str) -> bool:
+    return left.startswith(right) or right.startswith(left)
 
 
 def route_problems(
@@ -322,8 +322,8 @@ def _unwrap_problems(routes: Sequence[RouteSpec], tables: Mapping[int, Table]) -
             # The same object of the same bucket has the same lines there.
             if there != own and (there[0].startswith(own[0]) or own[0].startswith(there[0])):
                 message = (
-                    f"{route.unwrap} overlaps {there[0]} of {shown(other)}: objects of one name would meet there; "
-                    "unwrap to a folder of its own"
+                    f"{route.unwrap} overlaps {there[0]} of {format_location(other)}: objects of one name would meet "
+                    "there; unwrap to a folder of its own"
                 )
                 yield Problem(where, message, related=other)
         taken[where] = own

@@ -59,7 +59,7 @@ class CsvOptions(Model):
         """Whether the encoding reads any bytes as text, one by one, also those of UTF-8."""
         return len(_UTF_8_LEAD_BYTES.decode(self.encoding, "ignore")) == len(_UTF_8_LEAD_BYTES)
 
-    def of(self, head: bytes) -> CsvOptions:
+    def choose_options(self, head: bytes) -> CsvOptions:
         """The options of a file that begins with these bytes: a byte order mark is proof of its encoding.
 
         A file of UTF-16 in a table of UTF-8 cannot be read, and is refused with the option that it needs.
@@ -85,7 +85,7 @@ class CsvOptions(Model):
         """
         begins = True
 
-        def kept() -> Iterator[str]:
+        def kept_lines() -> Iterator[str]:
             nonlocal begins
             for line in islice(lines, self.skip, None):
                 if begins and self.comment is not None and line.startswith(self.comment):
@@ -94,6 +94,6 @@ class CsvOptions(Model):
                 begins = False
                 yield line
 
-        for row in csv.reader(kept(), delimiter=self.delimiter, quotechar=self.quote, strict=strict):
+        for row in csv.reader(kept_lines(), delimiter=self.delimiter, quotechar=self.quote, strict=strict):
             yield row
             begins = True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.schema.column_types import Simple, folded, unmapped
+from tidegate.platform.core.schema.column_types import Simple, fold_name, strip_ids
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -19,7 +19,7 @@ def other_objects(spec: TableSpec, began: TableSchema) -> str | None:
     """
     wanted = spec.policy == "variant"
     # A column `data` of the type VARIANT that lake.yaml itself declares is an ordinary column.
-    if began.holds_objects == wanted or VARIANT_COLUMN in (folded(name) for name in spec.columns):
+    if began.holds_objects == wanted or VARIANT_COLUMN in (fold_name(name) for name in spec.columns):
         return None
     ways = (
         ("columns for the fields of its rows", "variant")
@@ -39,7 +39,7 @@ def other_rescued(spec: TableSpec, began: TableSchema) -> str | None:
         spec: the table's configuration.
         began: columns of the table.
     """
-    found = began.named(RESCUED_COLUMN)
+    found = began.find_column(RESCUED_COLUMN)
     if spec.policy != "rescue" or found is None:
         return None
     if found.type == Simple("string") and found.name not in began.partitions:
@@ -83,10 +83,10 @@ def drift(spec: TableSpec | None, birth: Birth, began: TableSchema | None) -> li
         return found
     found += filter(None, (other_objects(spec, began), other_rescued(spec, began)))
     for name, kind in {**spec.columns, **(spec.partition_columns or {})}.items():
-        field = began.named(name)
-        if field is not None and unmapped(field.type) != parse_sql_type(kind):
+        field = began.find_column(name)
+        if field is not None and strip_ids(field.type) != parse_sql_type(kind):
             found.append(f"column {name} of {table} was born as {field.type.sql()}, lake.yaml says {kind}{no_effect}")
     columns, said = ", ".join(began.partitions), ", ".join(spec.partition_columns or {})
-    if said and folded(said) != folded(columns):
+    if said and fold_name(said) != fold_name(columns):
         found.append(f"{table} was born with partition columns ({columns}), lake.yaml says ({said}){no_effect}")
     return found

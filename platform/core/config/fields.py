@@ -109,7 +109,7 @@ def _checked_cron(text: str) -> str:
 
 
 # Checked here and not by a pattern, which the published schema would show: editors see ${VARIABLE}.
-def matching(pattern: str, problem: str) -> AfterValidator:
+def require_match(pattern: str, problem: str) -> AfterValidator:
     """Return a check that a text matches a pattern as a whole. `problem` follows the text in the error."""
 
     def check(text: str) -> str:
@@ -172,7 +172,7 @@ def as_tuple(value: Any) -> Any:
     return (value,) if isinstance(value, str) else value
 
 
-def valid(kind: Any, value: Any) -> Any:
+def convert_value(kind: Any, value: Any) -> Any:
     """The value converted to a type; None if it is invalid."""
     try:
         return TypeAdapter(kind).validate_python(value)
@@ -186,12 +186,12 @@ Root = Annotated[Text, AfterValidator(_checked_root)]
 Prefix = Annotated[Text, AfterValidator(_checked_prefix)]
 Folder = Annotated[Text, AfterValidator(_checked_folder)]
 Bucket = Annotated[Text, AfterValidator(_checked_bucket)]
-QueueUrl = Annotated[Text, matching(r"https?://(?s:.*)", " is no URL of a queue; `name` takes a queue's name")]
+QueueUrl = Annotated[Text, require_match(r"https?://(?s:.*)", " is no URL of a queue; `name` takes a queue's name")]
 QueueName = Annotated[
-    Text, matching(r"[A-Za-z0-9_-]{1,80}(\.fifo)?", " is no name of a queue; `url` takes a queue's URL")
+    Text, require_match(r"[A-Za-z0-9_-]{1,80}(\.fifo)?", " is no name of a queue; `url` takes a queue's URL")
 ]
 TOPIC = r"arn:aws[a-z-]*:sns:(?P<region>[a-z0-9-]+):(?P<account>\d{12}):(?P<name>[A-Za-z0-9_-]{1,256}(\.fifo)?)"
-TopicArn = Annotated[Text, matching(TOPIC, " is no ARN of an SNS topic (arn:aws:sns:<region>:<account>:<name>)")]
+TopicArn = Annotated[Text, require_match(TOPIC, " is no ARN of an SNS topic (arn:aws:sns:<region>:<account>:<name>)")]
 Cron = Annotated[Text, AfterValidator(_checked_cron)]
 SimpleType = Annotated[Text, AfterValidator(_checked_simple_type)]
 Type = Annotated[Text, AfterValidator(_checked_type)]
@@ -199,7 +199,9 @@ Condition = Annotated[Text, AfterValidator(_checked_condition)]
 Expression = Annotated[Text, AfterValidator(_checked_expression)]
 Reference = Annotated[Text, AfterValidator(_checked_reference)]
 SignalPattern = Annotated[Text, AfterValidator(_checked_signal)]
-Owner = Annotated[Text, matching(r"team:\w+|[^@\s:]+@[^@\s]+\.[^@\s]+", " is neither team:<name> nor an email address")]
+Owner = Annotated[
+    Text, require_match(r"team:\w+|[^@\s:]+@[^@\s]+\.[^@\s]+", " is neither team:<name> nor an email address")
+]
 
 
 class Model(BaseModel):

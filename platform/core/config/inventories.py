@@ -83,7 +83,7 @@ class InventoriesSpec(Model):
         """Return whether a name or a pattern is that of a bucket, and the bucket is not left out."""
         return _matches(bucket, self.included) and not _matches(bucket, self.excluded)
 
-    def chosen(self, existing: Iterable[str]) -> list[str]:
+    def select_buckets(self, existing: Iterable[str]) -> list[str]:
         """Return the buckets that the names and patterns choose.
 
         Args:

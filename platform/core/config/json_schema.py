@@ -34,8 +34,13 @@ def component_schema(attributes: dict[str, Any]) -> dict[str, Any]:
         | {key: given[name][key] for key in ("title", "description", "examples") if key in given[name]}
         for name in types
     }
-    one = {"oneOf": [{"required": [name]} for name in types]}
-    return {**attributes, "properties": given | kept, **one, "$defs": attributes.get("$defs", {}) | lake["$defs"]}
+    alternative = {"oneOf": [{"required": [name]} for name in types]}
+    return {
+        **attributes,
+        "properties": given | kept,
+        **alternative,
+        "$defs": attributes.get("$defs", {}) | lake["$defs"],
+    }
 
 
 def _or_variable(schema: Any) -> Any:

@@ -21,7 +21,7 @@ from pydantic import (
 from tidegate.platform.core.config.cross_checks import lake_problems, route_problems
 from tidegate.platform.core.config.defaults import TableDefaults, describe_as_defaults
 from tidegate.platform.core.config.event_types import EventTypeRule
-from tidegate.platform.core.config.fields import Bucket, Cron, Model, Name, Root, Text, valid
+from tidegate.platform.core.config.fields import Bucket, Cron, Model, Name, Root, Text, convert_value
 from tidegate.platform.core.config.personal import ForgetSpec
 from tidegate.platform.core.config.queues import QueueSpec as QueueSpec
 from tidegate.platform.core.config.routes import RouteSpec
@@ -29,7 +29,7 @@ from tidegate.platform.core.config.table import TableSpec as TableSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.costs.figures import FIGURES
 from tidegate.platform.core.events.row_queue import rows_prefix
-from tidegate.platform.core.keys.object_key import outermost
+from tidegate.platform.core.keys.object_key import outermost_prefixes
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 
@@ -271,7 +271,7 @@ class LakeConfig(TableDefaults):
 
     @property
     def subject_kinds(self) -> list[str]:
-        """The kinds of persons that its tables have rows of, in order."""
+        """Subject kinds used by the tables, sorted."""
         return sorted({kind for table in self.tables if (kind := table.subject_kind)})
 
     @property
@@ -342,7 +342,7 @@ class LakeConfig(TableDefaults):
     @cached_property
     def inventory_folders(self) -> list[str]:
         """The `s3://` folders to which S3 delivers inventories, in order, without those that are inside another."""
-        return outermost({spec.inventory for spec in self.tables if spec.inventory})
+        return outermost_prefixes({spec.inventory for spec in self.tables if spec.inventory})
 
     @cached_property
     def tables_by_prefix(self) -> dict[str, tuple[list[str], list[TableSpec]]]:
@@ -368,5 +368,5 @@ def _prefix_of_rows(data: Mapping[str, Any], table: Mapping[str, Any]) -> dict[s
     """The prefix of a table whose rows come in a queue. An invalid root or name has an error of its own."""
     if table.get("row_queue") is None:
         return {}
-    lake = valid(LakeSpec, data.get("lake"))
-    return {"prefix": rows_prefix(lake.root if lake else "s3://lake", valid(Name, table.get("name")) or "rows")}
+    lake = convert_value(LakeSpec, data.get("lake"))
+    return {"prefix": rows_prefix(lake.root if lake else "s3://lake", convert_value(Name, table.get("name")) or "rows")}

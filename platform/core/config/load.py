@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from tidegate.platform.core.config.cross_checks import TablePart, lake_problems, route_problems
 from tidegate.platform.core.config.event_types import EventTypeRule
-from tidegate.platform.core.config.fields import Bucket, Folder, Name, Prefix, valid
+from tidegate.platform.core.config.fields import Bucket, Folder, Name, Prefix, convert_value
 from tidegate.platform.core.config.lake import LakeConfig, LakeSpec
 from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.config.queues import QueueSpec, RowQueueSpec
@@ -101,11 +101,15 @@ def read_lake_yaml(text: str, env: Mapping[str, str] | None = None) -> YamlDocum
         The document. Its data are those of the lake, and its lines those of the text.
     """
     documents = read_yaml_documents(text, env)
-    components = [one for one in documents if isinstance(one.data, Mapping) and _ATTRIBUTES in one.data]
+    components = [
+        document for document in documents if isinstance(document.data, Mapping) and _ATTRIBUTES in document.data
+    ]
     if not components:
         return read_yaml(text, env)
-    others = [one for one in documents if not isinstance(one.data, Mapping) or _TYPE not in one.data]
-    lakes = [one for one in components if one.part((_ATTRIBUTES, INLINE)).data is not None]
+    others = [
+        document for document in documents if not isinstance(document.data, Mapping) or _TYPE not in document.data
+    ]
+    lakes = [component for component in components if component.part((_ATTRIBUTES, INLINE)).data is not None]
     lake = (lakes or components)[0].part((_ATTRIBUTES, INLINE))
     if len(lakes) > 1:
         problem = f"a second component has a lake in `{INLINE}`: put it into a file of its own"
@@ -115,7 +119,8 @@ def read_lake_yaml(text: str, env: Mapping[str, str] | None = None) -> YamlDocum
             Problem((), f"the component has no lake in `{INLINE}`; if it has `lake`, name that file instead")
         )
     lake.problems += [
-        Problem((), f"a document without `{_TYPE}` is no component", line=one.lines[()]) for one in others
+        Problem((), f"a document without `{_TYPE}` is no component", line=yaml_document.lines[()])
+        for yaml_document in others
     ]
     lake.problems += [
         Problem(where, "of the templates of `dg`, a lake may have {{ env.NAME }} only; ${NAME} is the same variable")
@@ -145,22 +150,22 @@ def _problems_of_valid_parts(data: Any) -> Iterator[Problem]:
         for index, table in enumerate(tables if isinstance(tables, list) else ())
         if isinstance(table, Mapping)
     }
-    lake = valid(LakeSpec, data.get("lake"))
-    buckets = valid(tuple[Bucket, ...], data.get("buckets"))
-    queues = valid(tuple[QueueSpec, ...], data.get("queues")) or ()
+    lake = convert_value(LakeSpec, data.get("lake"))
+    buckets = convert_value(tuple[Bucket, ...], data.get("buckets"))
+    queues = convert_value(tuple[QueueSpec, ...], data.get("queues")) or ()
     given = data.get("webhooks")
     webhooks = {
         index: spec
-        for index, one in enumerate(given if isinstance(given, list) else ())
-        if (spec := valid(WebhookSpec, one))
+        for index, value in enumerate(given if isinstance(given, list) else ())
+        if (spec := convert_value(WebhookSpec, value))
     }
     yield from lake_problems(
         lake.root if lake else None, buckets, queues, parts, webhooks, typed=bool(data.get("event_types"))
     )
     rows = (part.row_queue for part in parts.values() if part.row_queue)
     yield from route_problems(
-        valid(tuple[EventTypeRule, ...], data.get("event_types")) or (),
-        valid(tuple[RouteSpec, ...], data.get("routes")) or (),
+        convert_value(tuple[EventTypeRule, ...], data.get("event_types")) or (),
+        convert_value(tuple[RouteSpec, ...], data.get("routes")) or (),
         buckets,
         {name for queue in (*queues, *rows) for name in queue.names},
         lake.root if lake else None,
@@ -169,14 +174,18 @@ def _problems_of_valid_parts(data: Any) -> Iterator[Problem]:
 
 
 def _part(table: Mapping[str, Any]) -> TablePart:
-    queue, after_load, output = table.get("row_queue"), table.get("after_load"), valid(OutputSpec, table.get("output"))
+    queue, after_load, output = (
+        table.get("row_queue"),
+        table.get("after_load"),
+        convert_value(OutputSpec, table.get("output")),
+    )
     return TablePart(
-        valid(Name, table.get("name")),
-        valid(Prefix, table.get("prefix")),
+        convert_value(Name, table.get("name")),
+        convert_value(Prefix, table.get("prefix")),
         queue is not None,
-        valid(RowQueueSpec, queue),
-        valid(Folder, after_load.get("move")) if isinstance(after_load, Mapping) else None,
-        valid(Folder, table.get("inventory")),
+        convert_value(RowQueueSpec, queue),
+        convert_value(Folder, after_load.get("move")) if isinstance(after_load, Mapping) else None,
+        convert_value(Folder, table.get("inventory")),
         output.template.root if output else None,
         output.template.typed if output else False,
         table.get("mode") == "inventory",

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from tidegate.platform.core.config.fields import Bucket, Folder, Model, Pattern, Text, valid
+from tidegate.platform.core.config.fields import Bucket, Folder, Model, Pattern, Text, convert_value
 from tidegate.platform.core.keys.file_format import FormatName, Mode, OutputMode, output_mode
 from tidegate.platform.core.keys.folder_template import FolderTemplate
 from tidegate.platform.core.keys.key_pattern import KeyPattern
@@ -16,7 +16,7 @@ from tidegate.platform.core.keys.key_pattern import KeyPattern
 
 def _checked_template(text: str) -> str:
     template = FolderTemplate.parse(text)
-    if valid(Bucket, template.bucket) is None:
+    if convert_value(Bucket, template.bucket) is None:
         raise ValueError(f"{template.bucket!r} is not a bucket name")
     return text
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from tidegate.platform.core.config.fields import Model, Name, Text, as_tuple
 from tidegate.platform.core.config.webhook import SecretSpec
 from tidegate.platform.core.schema.column_reference import is_expression
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 
 
 def _checked_path(text: str) -> str:
@@ -38,10 +38,10 @@ class PersonalSpec(Model):
     """Further columns, or nested fields (`name.field`), of bronze. No statistics of their values are written."""
 
     @model_validator(mode="after")
-    def _distinct(self) -> Self:
+    def _require_distinct(self) -> Self:
         names = (*self.subject, *self.columns)
-        lower = [folded(name) for name in names]
-        twice = sorted({name for name in names if lower.count(folded(name)) > 1})
+        lower = [fold_name(name) for name in names]
+        twice = sorted({name for name in names if lower.count(fold_name(name)) > 1})
         if twice:
             raise ValueError(f"{', '.join(twice)} is named twice")
         if not names:
@@ -51,7 +51,7 @@ class PersonalSpec(Model):
     @property
     def paths(self) -> frozenset[str]:
         """The columns and nested fields in lower case, as Spark compares them."""
-        return frozenset(folded(name) for name in (*self.subject, *self.columns))
+        return frozenset(fold_name(name) for name in (*self.subject, *self.columns))
 
 
 class ForgetSpec(Model):

@@ -20,7 +20,7 @@ from tidegate.platform.core.config.fields import (
     QueueName,
     Text,
     TopicArn,
-    matching,
+    require_match,
 )
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.keys.key_pattern import KeyPattern
@@ -37,7 +37,7 @@ def _checked_type(text: str) -> str:
 EventType = Annotated[Text, AfterValidator(_checked_type)]
 RouteName = Annotated[
     Text,
-    matching(
+    require_match(
         r"[a-z][a-z0-9_-]{0,62}",
         ": use up to 63 lower-case letters, digits, '_' and '-', beginning with a letter",
     ),

@@ -20,7 +20,7 @@ from tidegate.platform.core.config.fields import (
 )
 from tidegate.platform.core.config.output import ExportSpec
 from tidegate.platform.core.schema.column_reference import is_expression, root_of
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.schema.value_encoding import encoding
 
 
@@ -112,16 +112,16 @@ class SilverSpec(Model):
 
     @field_validator("keys", "order")
     @classmethod
-    def _distinct(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _require_distinct(cls, names: tuple[str, ...]) -> tuple[str, ...]:
         # Spark resolves columns case-insensitively.
-        twice = {name for name in names if [folded(other) for other in names].count(folded(name)) > 1}
+        twice = {name for name in names if [fold_name(other) for other in names].count(fold_name(name)) > 1}
         if twice:
             raise ValueError(f"{', '.join(sorted(twice))} is named twice")
         return names
 
     @field_validator("order")
     @classmethod
-    def _given(cls, order: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+    def _require_order(cls, order: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         if not order and info.data.get("preset") != "debezium":
             raise PydanticKnownError("missing")
         return order
@@ -145,21 +145,21 @@ class SilverSpec(Model):
 
     @field_validator("rename", "cast", "derive")
     @classmethod
-    def _apart(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+    def _require_separate_names(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
         for names in (columns, columns.values() if info.field_name == "rename" else ()):
-            lower = [folded(name) for name in names]
-            if twice := {name for name in names if lower.count(folded(name)) > 1}:
+            lower = [fold_name(name) for name in names]
+            if twice := {name for name in names if lower.count(fold_name(name)) > 1}:
                 raise ValueError(f"{', '.join(sorted(twice))} is named twice: a column has one name and one value")
         return columns
 
     @model_validator(mode="after")
-    def _shaped(self) -> Self:
-        made = {folded(name) for name in (*self.rename.values(), *self.derive)}
+    def _require_shapes(self) -> Self:
+        made = {fold_name(name) for name in (*self.rename.values(), *self.derive)}
         for name in self.rename:
             for option in ("keys", "columns", "except_columns", "cast", "decode", "derive"):
-                if folded(name) in {folded(given) for given in getattr(self, option)} - made:
+                if fold_name(name) in {fold_name(given) for given in getattr(self, option)} - made:
                     raise ValueError(f"{option} names {name}, which `rename` calls {self.rename[name]}: use that name")
-        if both := {folded(name) for name in self.rename.values()} & {folded(name) for name in self.derive}:
+        if both := {fold_name(name) for name in self.rename.values()} & {fold_name(name) for name in self.derive}:
             raise ValueError(f"{sorted(both)[0]} is in rename and in derive: a column has one value")
         return self
 
@@ -209,12 +209,12 @@ class SilverSpec(Model):
 
     def ignores_nulls_of(self, column: str) -> bool:
         """Whether a NULL in a newer row leaves the value of a column of silver as it is."""
-        name = folded(column)
-        if name in {folded(root_of(part)) for part in (*self.keys, *self.order)}:
+        name = fold_name(column)
+        if name in {fold_name(root_of(part)) for part in (*self.keys, *self.order)}:
             return False
         if self.ignore_null_updates_columns:
-            return name in {folded(given) for given in self.ignore_null_updates_columns}
-        excepted = {folded(given) for given in self.ignore_null_updates_except_columns}
+            return name in {fold_name(given) for given in self.ignore_null_updates_columns}
+        excepted = {fold_name(given) for given in self.ignore_null_updates_except_columns}
         return self.ignore_null_updates or (bool(excepted) and name not in excepted)
 
     @property
@@ -232,10 +232,10 @@ class SilverSpec(Model):
     def _is_derived(self, part: str) -> bool:
         if is_expression(part):
             return True
-        names = {folded(part), folded(root_of(part))}
-        listed = {folded(name) for name in self.columns}
+        names = {fold_name(part), fold_name(root_of(part))}
+        listed = {fold_name(name) for name in self.columns}
         shaped = (*self.rename, *self.rename.values(), *self.cast, *self.derive)
-        changed = {folded(name) for name in (*self.except_columns, *self.decode, *shaped)}
+        changed = {fold_name(name) for name in (*self.except_columns, *self.decode, *shaped)}
         return bool(names & changed) or bool(listed and not names & listed)
 
     @property

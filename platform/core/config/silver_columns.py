@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.schema.column_types import Field, Map, Simple, folded
+from tidegate.platform.core.schema.column_types import Field, Map, Simple, fold_name
 from tidegate.platform.core.schema.names import OWN_NAME_PREFIX
 
 #: Tidegate's own columns: whether the key is deleted, and the batch and the time that last changed the row.
@@ -54,7 +54,7 @@ def own_columns(silver: SilverSpec | None, have: Collection[str] | None = None) 
     return (*SILVER_COLUMNS, *(name for name, is_kept in kept if is_kept))
 
 
-def hiding(own: Collection[str]) -> tuple[str, ...]:
+def hiding_columns(own: Collection[str]) -> tuple[str, ...]:
     """Returns those of Tidegate's own columns that hide a row from the view where they are true."""
     return (DELETED, JOINED) if JOINED in own else (DELETED,)
 
@@ -81,12 +81,12 @@ def left_out_names(silver: SilverSpec, fields: Sequence[Field], given: Sequence[
         fields: the columns that silver would have.
         given: those that rows have. A column that lake.yaml names is no one else's.
     """
-    chosen = {folded(name) for name in (*silver.columns, *silver.derive)}
+    chosen = {fold_name(name) for name in (*silver.columns, *silver.derive)}
     theirs = set(given) if silver.row is not None else set()
     return tuple(
         field.name
         for field in fields
-        if field.name in theirs and (name := folded(field.name)) not in chosen and is_own(name, silver)
+        if field.name in theirs and (name := fold_name(field.name)) not in chosen and is_own(name, silver)
     )
 
 
@@ -97,19 +97,19 @@ def reserved_in_bronze(silver: SilverSpec | None) -> frozenset[str]:
     """
     if silver is None or silver.row is not None:
         return frozenset()
-    apart = {folded(name) for name in (*silver.except_columns, *silver.rename)}
-    chosen = {folded(name) for name in silver.columns}
+    apart = {fold_name(name) for name in (*silver.except_columns, *silver.rename)}
+    chosen = {fold_name(name) for name in silver.columns}
     return frozenset(name for name in taken_names(silver) - apart if not chosen or name in chosen)
 
 
-def shown(own: Collection[str], quoted: Callable[[str], str] = str) -> str:
+def shown_rows_condition(own: Collection[str], quoted: Callable[[str], str] = str) -> str:
     """Returns the condition of the rows that the view of a silver table shows.
 
     Args:
         own: Tidegate's own columns in the table.
         quoted: writes a name as the SQL of the view's engine wants it. Spark needs no quotes.
     """
-    return " AND ".join(f"NOT {quoted(name)}" for name in hiding(own))
+    return " AND ".join(f"NOT {quoted(name)}" for name in hiding_columns(own))
 
 
 def silver_query(relation: str, own: Sequence[str]) -> str:
@@ -119,4 +119,4 @@ def silver_query(relation: str, own: Sequence[str]) -> str:
         relation: the silver table.
         own: Tidegate's own columns in it.
     """
-    return f"SELECT * EXCEPT ({', '.join(own)}) FROM {relation} WHERE {shown(own)}"
+    return f"SELECT * EXCEPT ({', '.join(own)}) FROM {relation} WHERE {shown_rows_condition(own)}"

@@ -39,7 +39,7 @@ from tidegate.platform.core.keys.file_format import (
 )
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_reference import is_expression, root_of
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS, VARIANT_COLUMN, check_columns
 
@@ -131,12 +131,12 @@ class TableSpec(TableDefaults):
     def _check_columns_policy(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
         policy = info.data.get("policy")
         for name in columns:
-            if policy == "variant" and folded(name) == VARIANT_COLUMN:
+            if policy == "variant" and fold_name(name) == VARIANT_COLUMN:
                 raise ValueError(
                     f"{name} is the column that has the whole objects (`schema: variant`); remove it here. A field of "
                     f"that name is in the objects: {VARIANT_COLUMN}:{VARIANT_COLUMN}"
                 )
-            if policy == "rescue" and folded(name) == RESCUED_COLUMN:
+            if policy == "rescue" and fold_name(name) == RESCUED_COLUMN:
                 raise ValueError(f"{name} is the column that `schema: rescue` adds; remove it here")
         return columns
 
@@ -176,8 +176,8 @@ class TableSpec(TableDefaults):
 
     @field_validator("columns")
     @classmethod
-    def _not_ours(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        ours = [name for name in columns if folded(name) in ROW_COLUMNS] if info.data.get("row_queue") else []
+    def _require_foreign_names(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        ours = [name for name in columns if fold_name(name) in ROW_COLUMNS] if info.data.get("row_queue") else []
         if ours:
             raise ValueError(f"{ours[0]} is a column that Tidegate adds to the rows of a row queue; remove it")
         return columns
@@ -199,7 +199,7 @@ class TableSpec(TableDefaults):
         loads = info.data.get("row_queue") or (mode or (mode_of(format) if format else None)) == "load"
         if silver is None or not loads:
             return silver
-        order = tuple(f"({part})" if folded(part) in SOURCE_COLUMNS else part for part in silver.order)
+        order = tuple(f"({part})" if fold_name(part) in SOURCE_COLUMNS else part for part in silver.order)
         return silver if order == silver.order else silver.model_copy(update={"order": order})
 
     @field_validator("silver")
@@ -214,14 +214,14 @@ class TableSpec(TableDefaults):
                 "give `row`, `order` and `apply_as_deletes` by hand"
             )
         named = (*given.get("columns", {}), *given.get("partition_columns", {}), *SOURCE_COLUMNS)
-        known = {folded(name) for name in (*named, *(ROW_COLUMNS if given.get("row_queue") else ()))}
+        known = {fold_name(name) for name in (*named, *(ROW_COLUMNS if given.get("row_queue") else ()))}
         # Keys are columns of silver, which these options make. `order` is over a row of bronze.
-        made = {folded(name) for name in (*silver.rename.values(), *silver.derive)}
+        made = {fold_name(name) for name in (*silver.rename.values(), *silver.derive)}
         missing = [
             name
             for names, columns in ((silver.keys, known | made), (silver.order, known))
             for name in names
-            if not is_expression(name) and folded(root_of(name, tuple(columns))) not in columns
+            if not is_expression(name) and fold_name(root_of(name, tuple(columns))) not in columns
         ]
         if missing:
             raise ValueError(
@@ -233,7 +233,7 @@ class TableSpec(TableDefaults):
     @field_validator("personal")
     @classmethod
     def _refuse_personal_paths(cls, personal: PersonalSpec | None, info: ValidationInfo) -> PersonalSpec | None:
-        folders = {folded(name) for name in info.data.get("partition_columns") or {}}
+        folders = {fold_name(name) for name in info.data.get("partition_columns") or {}}
         if personal and (found := sorted(folders & personal.paths)):
             raise ValueError(
                 f"{found[0]} is in `partition_columns`: its values are in the keys of the files, and so in the log, "
@@ -275,8 +275,8 @@ class TableSpec(TableDefaults):
                 "a person's rows can leave a loaded table only, because a registered table reads the files of its "
                 "producer: use `mode: load`, or name columns without `subject`"
             )
-        named = {folded(name) for name in (*self.columns, *SOURCE_COLUMNS, *ROW_COLUMNS)}
-        unknown = [name for name in self.personal.subject if folded(root_of(name, tuple(named))) not in named]
+        named = {fold_name(name) for name in (*self.columns, *SOURCE_COLUMNS, *ROW_COLUMNS)}
+        unknown = [name for name in self.personal.subject if fold_name(root_of(name, tuple(named))) not in named]
         if self.policy == "variant" and unknown:
             raise ValueError(
                 f"{unknown[0]} is only in the objects (`schema: variant`), and a subject must be a column: give it a "
@@ -369,7 +369,7 @@ class TableSpec(TableDefaults):
         """The `s3://` folder that files are moved to after they were loaded."""
         return move_target(self.after_load)
 
-    def resolved(self, format: FormatName) -> TableSpec:
+    def resolve_format(self, format: FormatName) -> TableSpec:
         """This table with its format and mode filled in.
 
         Args:

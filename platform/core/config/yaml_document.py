@@ -37,7 +37,7 @@ _COLLECTION_TAGS = frozenset({"tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"})
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
 
 
-def shown(where: Location) -> str:
+def format_location(where: Location) -> str:
     """A location as people write it: `tables[0].silver.keys`."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in where)
     return text.removeprefix(".")
@@ -60,7 +60,7 @@ class Problem:
     related: Location | None = None
 
     def __str__(self) -> str:
-        return f"{shown(self.where)}: {self.message}" if self.where else self.message
+        return f"{format_location(self.where)}: {self.message}" if self.where else self.message
 
 
 @dataclass
@@ -96,7 +96,7 @@ class YamlDocument:
         for step in inside:
             data = data.get(step) if isinstance(data, Mapping) else None
 
-        def moved(problem: Problem) -> Problem:
+        def move_problem(problem: Problem) -> Problem:
             line = problem.line or self.line_of(problem.where)
             if problem.where[:depth] == inside:
                 return replace(problem, where=problem.where[depth:], line=line)
@@ -105,7 +105,7 @@ class YamlDocument:
         return YamlDocument(
             data,
             {where[depth:]: line for where, line in self.lines.items() if where[:depth] == inside},
-            [moved(problem) for problem in self.problems],
+            [move_problem(problem) for problem in self.problems],
         )
 
 
@@ -141,13 +141,13 @@ def read_yaml_documents(text: str, env: Mapping[str, str] | None = None) -> list
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         reason = ", ".join(part for part in (error.context, error.problem) if part)
-        return [_invalid(f"{reason}{_remedy(error)}", mark.line + 1 if mark else 1)]
+        return [_invalid_document(f"{reason}{_remedy(error)}", mark.line + 1 if mark else 1)]
     except (yaml.YAMLError, RecursionError) as error:
-        return [_invalid(str(error).splitlines()[0], 1)]
+        return [_invalid_document(str(error).splitlines()[0], 1)]
     return documents or [YamlDocument()]
 
 
-def _invalid(reason: str, line: int) -> YamlDocument:
+def _invalid_document(reason: str, line: int) -> YamlDocument:
     return YamlDocument(problems=[Problem((), f"not valid YAML: {reason}", line=line)])
 
 
@@ -228,9 +228,9 @@ class _Walk:
         except (yaml.YAMLError, ValueError) as error:
             self._problem(where, f"{node.value!r} is not valid: {getattr(error, 'problem', None) or error}")
             return None
-        return self._expanded(value, where) if isinstance(value, str) else value
+        return self._expand_variables(value, where) if isinstance(value, str) else value
 
-    def _expanded(self, text: str, where: Location) -> str | None:
+    def _expand_variables(self, text: str, where: Location) -> str | None:
         def replace(found: re.Match[str]) -> str:
             if found["literal"]:
                 return "${"
@@ -280,7 +280,7 @@ def validation_problems(model: type[BaseModel], error: ValidationError) -> Itera
             case "value_error":
                 message = str(detail["ctx"]["error"])
             case "extra_forbidden":
-                message = f"unknown field; {_known(model, where)}"
+                message = f"unknown field; {_suggest_field(model, where)}"
             case "too_short":
                 message = "needs at least one entry"
             case "missing":
@@ -320,7 +320,7 @@ def empty_sections(model: type[BaseModel], data: Any, where: Location = ()) -> I
         yield from empty_sections(inner, value, (*where, key))
 
 
-def _known(model: type[BaseModel], where: Location) -> str:
+def _suggest_field(model: type[BaseModel], where: Location) -> str:
     """Which field an unknown field may be: a field of a section whose lines are not indented, or one spelled alike."""
     section, name = _model_at(model, where[:-1]), str(where[-1])
     names = _field_names(section)
@@ -364,11 +364,11 @@ def flow(value: Any) -> str:
     """Returns a text, a number, a list or a mapping as YAML in one line. Nothing in it is expanded when it is read."""
     if isinstance(value, Mapping):
         # Variables are expanded in values, not in keys.
-        return "{" + ", ".join(f"{_quoted(key)}: {flow(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{_quote_text(key)}: {flow(each)}" for key, each in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(flow, value)) + "]"
-    return _quoted(value.replace("${", "$${")) if isinstance(value, str) else json.dumps(value)
+    return _quote_text(value.replace("${", "$${")) if isinstance(value, str) else json.dumps(value)
 
 
-def _quoted(text: str) -> str:
+def _quote_text(text: str) -> str:
     return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(text, ensure_ascii=False))

@@ -35,7 +35,10 @@ class Figure:
 
 
 class Figures(Mapping[str, float]):
-    """Figures by name. The values are plain numbers. `of` and `sourced` return figures with their sources."""
+    """Figures by name.
+
+    The values are plain numbers. `find` and `figures_with_sources` return figures with their sources.
+    """
 
     def __init__(self, figures: Mapping[str, Figure]) -> None:
         self._figures = figures
@@ -49,11 +52,11 @@ class Figures(Mapping[str, float]):
     def __len__(self) -> int:
         return len(self._figures)
 
-    def of(self, name: str) -> Figure:
+    def find(self, name: str) -> Figure:
         """Return a figure with its source."""
         return self._figures[name]
 
-    def sourced(self) -> Mapping[str, Figure]:
+    def figures_with_sources(self) -> Mapping[str, Figure]:
         """Return all figures with their sources, by name."""
         return self._figures
 
@@ -78,7 +81,7 @@ class Figures(Mapping[str, float]):
         return Figures(
             {
                 **self._figures,
-                **{name: Figure(value, self.of(name).unit, source, date) for name, value in read.items()},
+                **{name: Figure(value, self.find(name).unit, source, date) for name, value in read.items()},
             }
         )
 
@@ -89,7 +92,7 @@ class Figures(Mapping[str, float]):
             values: by the name of a figure that exists.
             date: when they were read.
         """
-        own = {name: Figure(value, self.of(name).unit, "lake.yaml, costs", date) for name, value in values.items()}
+        own = {name: Figure(value, self.find(name).unit, "lake.yaml, costs", date) for name, value in values.items()}
         return Figures({**self._figures, **own})
 
 

@@ -170,9 +170,9 @@ class TableCost:
             + merges * figures["merge_cpu"]
         )
         usage = (
-            Usage.of_batch(figures, registers=self.facts.registers).times(found.batches)
-            + Usage.of_batch(figures).times(merges)
-            + Usage.of_arrivals(figures, messages=found.messages, manifests=found.manifests, files=found.files)
+            Usage.batch_usage(figures, registers=self.facts.registers).multiply(found.batches)
+            + Usage.batch_usage(figures).multiply(merges)
+            + Usage.arrival_usage(figures, messages=found.messages, manifests=found.manifests, files=found.files)
             + Usage(core_seconds=cores)
         )
         dollars = usage.dollars(figures)
@@ -207,7 +207,9 @@ class TableCost:
         best: Remedy | None = None
         for timing in choices:
             after = batches[timing.window]
-            found = self._with(timing, cost, len(after) + more_batches, self._merges(after, timing) + more_merges)
+            found = self._make_remedy(
+                timing, cost, len(after) + more_batches, self._merges(after, timing) + more_merges
+            )
             if best is None or found.saving > best.saving + 1e-12:
                 best = found
         return best if best and best.saving > _MIN_SAVING * cost.total else None
@@ -219,10 +221,10 @@ class TableCost:
         found = [Timing(window, every) for window in sorted({now.window, *WINDOWS}) for every in checks]
         return sorted(found, key=lambda timing: timing.delay)
 
-    def _with(self, timing: Timing, cost: MonthCost, batches: int, merges: int) -> Remedy:
+    def _make_remedy(self, timing: Timing, cost: MonthCost, batches: int, merges: int) -> Remedy:
         figures = self.figures
-        less = Usage.of_batch(figures, registers=self.facts.registers).times(cost.batches - batches)
-        less += Usage.of_batch(figures).times(cost.merges - merges)
+        less = Usage.batch_usage(figures, registers=self.facts.registers).multiply(cost.batches - batches)
+        less += Usage.batch_usage(figures).multiply(cost.merges - merges)
         cores = (cost.batches - batches) * self._cores_of_batch()
         cores += (cost.merges - merges) * figures["merge_cpu"]
         saving = sum((less + Usage(core_seconds=cores)).dollars(figures).values())

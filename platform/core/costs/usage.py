@@ -31,12 +31,12 @@ class Usage:
     def __add__(self, other: Usage) -> Usage:
         return Usage(*(getattr(self, field.name) + getattr(other, field.name) for field in fields(Usage)))
 
-    def times(self, factor: float) -> Usage:
+    def multiply(self, factor: float) -> Usage:
         """Return the usage of work that is done so many times."""
         return Usage(*(getattr(self, field.name) * factor for field in fields(Usage)))
 
     @classmethod
-    def of_batch(cls, figures: Mapping[str, float], *, registers: bool = False) -> Usage:
+    def batch_usage(cls, figures: Mapping[str, float], *, registers: bool = False) -> Usage:
         """Return the requests of a batch, or of a merge of silver, without its files and without compute.
 
         Args:
@@ -52,7 +52,7 @@ class Usage:
         )
 
     @classmethod
-    def of_arrivals(cls, figures: Mapping[str, float], *, messages: float, manifests: float, files: float) -> Usage:
+    def arrival_usage(cls, figures: Mapping[str, float], *, messages: float, manifests: float, files: float) -> Usage:
         """Return the requests that messages and files make, whatever batches they come in.
 
         Args:

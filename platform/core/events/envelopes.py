@@ -63,7 +63,7 @@ class Publication:
     topic: str = ""
 
 
-def published(body: str, members: Sequence[str] = SNS_MEMBERS) -> tuple[str, Publication | None]:
+def unwrap_publication(body: str, members: Sequence[str] = SNS_MEMBERS) -> tuple[str, Publication | None]:
     """Return the text that the sender sent, and SNS's data of it if the text looks like an SNS envelope.
 
     Args:
@@ -101,7 +101,7 @@ def is_s3_record(content: dict[str, Any]) -> bool:
     )
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a value for use in a reason: a scalar, shortened, or the kind of a larger value, which may be deep."""
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
@@ -122,7 +122,7 @@ def _message_of_sns(content: dict[str, Any]) -> str:
     kind = content["Type"]
     if kind != "Notification":
         hint = "; confirm the subscription of the queue to the topic" if kind == "SubscriptionConfirmation" else ""
-        raise ValueError(f"an SNS message of type {shown(kind)}, which carries no event{hint}")
+        raise ValueError(f"an SNS message of type {format_value(kind)}, which carries no event{hint}")
     if not isinstance(content.get("Message"), str):
         raise ValueError("an SNS notification without a Message")
     return str(content["Message"])
@@ -154,7 +154,7 @@ def _describe_content(content: dict[str, Any]) -> str:
         )
     if "Messages" in content or ("Body" in content and "ReceiptHandle" in content):
         return "the answer of an SQS receive, not an S3 event: send the body of the message that is inside it, alone"
-    names = ", ".join(shown(name)[1:-1] for name in sorted(content)[:8]) or "no fields"
+    names = ", ".join(format_value(name)[1:-1] for name in sorted(content)[:8]) or "no fields"
     return (
         f"an unknown envelope (it has {names}): "
         "neither an S3 notification nor an SNS notification nor an EventBridge event"

@@ -14,9 +14,9 @@ from typing import Any, Self
 
 from ulid import ULID
 
-from tidegate.platform.core.events.envelopes import published, shown
+from tidegate.platform.core.events.envelopes import format_value, unwrap_publication
 from tidegate.platform.core.foreign_json import foreign_row
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.times import from_millis, parse_time, to_millis
 
 #: The first columns of a row queue's table, and their SQL types.
@@ -78,7 +78,7 @@ class Row:
     line: str
 
 
-def identified(body: str, arrived: RowOrigin, carried: RowOrigin | None, topic: str | None) -> tuple[str, RowOrigin]:
+def identify_row(body: str, arrived: RowOrigin, carried: RowOrigin | None, topic: str | None) -> tuple[str, RowOrigin]:
     """Return the text of a message's row, and the identity of the row.
 
     The identity is never the sender's to write: it is the one that Tidegate gave to the message when it sent it, or
@@ -96,10 +96,12 @@ def identified(body: str, arrived: RowOrigin, carried: RowOrigin | None, topic: 
     """
     text, origin = body, carried or arrived
     if carried is None:
-        text, publication = published(body)
+        text, publication = unwrap_publication(body)
         if publication is not None:
             if publication.topic != topic:
-                raise ValueError(f"it is in an envelope of the SNS topic {shown(publication.topic)}, {_remedy(topic)}")
+                raise ValueError(
+                    f"it is in an envelope of the SNS topic {format_value(publication.topic)}, {_remedy(topic)}"
+                )
             # SNS may deliver a publication twice, as two messages of SQS.
             origin = RowOrigin(publication.message_id, _millis(publication.time))
     if arrived.sent_at and origin.sent_at > arrived.sent_at + _AHEAD_MILLIS:
@@ -123,9 +125,9 @@ def row_of(text: str, origin: RowOrigin) -> Row:
     """
     if not 0 < origin.sent_at < LATEST:
         raise ValueError(f"it was sent {origin.sent_at} ms after 1970, which is no time")
-    text, members = _parsed(text)
+    text, members = _parse_object(text)
     for name in members:
-        if folded(name) in ROW_COLUMNS:
+        if fold_name(name) in ROW_COLUMNS:
             raise ValueError(f"its member {name} has the name of a column that Tidegate adds; send another name")
     time = from_millis(origin.sent_at).isoformat(timespec="milliseconds")
     ours = json.dumps({_ID: origin.message_id, _SENT_AT: time.replace("+00:00", "Z")}, separators=(",", ":"))
@@ -143,7 +145,7 @@ def _remedy(topic: str | None) -> str:
     return f"and lake.yaml names {topic} for this queue: only that topic may publish to it"
 
 
-def _parsed(text: str) -> tuple[str, dict[str, Any]]:
+def _parse_object(text: str) -> tuple[str, dict[str, Any]]:
     try:
         return foreign_row(text)
     except ValueError as error:
@@ -159,7 +161,7 @@ def _millis(time: str) -> int:
 
 def parse_row_key(key: str) -> RowObject:
     """Return the data in a key. The rows of an object of another writer may have been sent at any time."""
-    return RowObject.of(key) or RowObject(0, 0, LATEST)
+    return RowObject.from_key(key) or RowObject(0, 0, LATEST)
 
 
 def rows_prefix(root: str, table: str) -> str:
@@ -188,7 +190,7 @@ class RowObject:
     last: int
 
     @classmethod
-    def of(cls, key: str) -> Self | None:
+    def from_key(cls, key: str) -> Self | None:
         """Read a key. Returns None for an object that is not from the intake of a row queue."""
         found = _NAME.search(key)
         return cls(*map(int, found.groups())) if found else None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from tidegate.platform.core.events.envelopes import is_s3_record, open_body, shown
+from tidegate.platform.core.events.envelopes import format_value, is_s3_record, open_body
 from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.core.foreign_json import (
     MAX_BUCKET,
@@ -95,7 +95,7 @@ class Reject:
 
     def __post_init__(self) -> None:
         for name in ("reason", "raw"):
-            object.__setattr__(self, name, _representable(getattr(self, name)))
+            object.__setattr__(self, name, _require_representable(getattr(self, name)))
 
 
 @dataclass(slots=True)
@@ -155,14 +155,14 @@ def _notification_event(record: Any, event_id: str) -> S3Event:
     source = _part(record, "the record").get("eventSource")
     known = is_s3_record(record) if source in (None, "") else source in _SOURCES
     if not known:
-        raise ValueError(f"the record's eventSource is {shown(source)}, not aws:s3{_remedy(source)}")
+        raise ValueError(f"the record's eventSource is {format_value(source)}, not aws:s3{_remedy(source)}")
     s3 = _part(record.get("s3"), "the record's s3")
     item = _part(s3.get("object"), "the record's s3.object")
     bucket = _part(s3.get("bucket"), "the record's s3.bucket").get("name")
     return S3Event(
-        bucket=_required(bounded_text(bucket, MAX_BUCKET), "s3.bucket.name"),
-        key=decode_event_key(_required(_optional(item.get("key")), "s3.object.key")),
-        event_name=_named((_optional(record.get("eventName")) or "").removeprefix("s3:")),
+        bucket=_require_text(bounded_text(bucket, MAX_BUCKET), "s3.bucket.name"),
+        key=decode_event_key(_require_text(_optional(item.get("key")), "s3.object.key")),
+        event_name=_name_value((_optional(record.get("eventName")) or "").removeprefix("s3:")),
         event_time=_time(record.get("eventTime")),
         size=size_within(item.get("size")),
         etag=bounded_text(item.get("eTag"), MAX_ETAG),
@@ -174,16 +174,16 @@ def _notification_event(record: Any, event_id: str) -> S3Event:
 
 def _eventbridge_event(record: Any, event_id: str) -> S3Event:
     if record.get("source") != "aws.s3":
-        raise ValueError(f"an EventBridge event of source {shown(record.get('source'))}, not aws.s3")
+        raise ValueError(f"an EventBridge event of source {format_value(record.get('source'))}, not aws.s3")
     detail = _part(record.get("detail"), "the event's detail")
     name = _eventbridge_name(record.get("detail-type"), detail)
     item = _part(detail.get("object"), "the event's detail.object")
     bucket = _part(detail.get("bucket"), "the event's detail.bucket").get("name")
     return S3Event(
-        bucket=_required(bounded_text(bucket, MAX_BUCKET), "detail.bucket.name"),
+        bucket=_require_text(bounded_text(bucket, MAX_BUCKET), "detail.bucket.name"),
         # Not encoded here, in contrast to notifications: decoding it would turn "+" into a space.
-        key=decode_possible_key(_required(_optional(item.get("key")), "detail.object.key")),
-        event_name=_named(name),
+        key=decode_possible_key(_require_text(_optional(item.get("key")), "detail.object.key")),
+        event_name=_name_value(name),
         event_time=_time(record.get("time")),
         size=size_within(item.get("size")),
         etag=bounded_text(item.get("etag"), MAX_ETAG),
@@ -203,12 +203,12 @@ def _eventbridge_name(kind: Any, detail: dict[str, Any]) -> str:
         return f"{family}:{'DeleteMarkerCreated' if marker else 'Delete'}"
     if kind == "AWS API Call via CloudTrail":
         raise ValueError(
-            f"CloudTrail's record of the call {shown(detail.get('eventName'))}, which EventBridge passes on, not an S3 "
-            "event: turn EventBridge on in the bucket's notification settings, and let the rule match the "
+            f"CloudTrail's record of the call {format_value(detail.get('eventName'))}, which EventBridge passes on, "
+            "not an S3 event: turn EventBridge on in the bucket's notification settings, and let the rule match the "
             'detail-types "Object Created" and "Object Deleted"'
         )
     if not isinstance(kind, str) or not kind.startswith("Object "):
-        raise ValueError(f"an EventBridge event of type {shown(kind)}, which is about no object")
+        raise ValueError(f"an EventBridge event of type {format_value(kind)}, which is about no object")
     return _EVENTBRIDGE_NAMES.get(kind, kind.replace(" ", ""))
 
 
@@ -227,7 +227,7 @@ def _part(value: Any, what: str) -> dict[str, Any]:
     return value
 
 
-def _required(text: str | None, what: str) -> str:
+def _require_text(text: str | None, what: str) -> str:
     if text is None:
         raise ValueError(f"the event has no readable {what}")
     return text
@@ -238,7 +238,7 @@ def _optional(value: Any) -> str | None:
     return bounded_text(value, sys.maxsize)
 
 
-def _named(name: str) -> str:
+def _name_value(name: str) -> str:
     return bounded_text(name, MAX_EVENT_NAME) or "Unknown"
 
 
@@ -250,7 +250,7 @@ def _time(value: Any) -> datetime | None:
     return time if _FIRST_YEAR <= time.year < 9999 else None
 
 
-def _representable(text: str) -> str:
+def _require_representable(text: str) -> str:
     return text if text.isascii() else text.encode(errors="backslashreplace").decode()
 
 

@@ -37,7 +37,7 @@ class GzipMembers(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         """Read bytes of the content into the buffer. Returns how many."""
-        while self._more():
+        while self._read_more():
             if self._member is None:
                 self._member = zlib.decompressobj(wbits=31)
             try:
@@ -54,12 +54,12 @@ class GzipMembers(io.RawIOBase):
             raise TruncatedGzip("it is cut off")
         return 0
 
-    def _more(self) -> bool:
+    def _read_more(self) -> bool:
         self._left = self._left or self._packed.read(_CHUNK)
         return bool(self._left)
 
 
-def beginning(packed: bytes, limit: int) -> tuple[bytes, bool]:
+def read_beginning(packed: bytes, limit: int) -> tuple[bytes, bool]:
     """Return the first bytes of what gzip packs, and whether they are all. Gzip that is cut off has no end.
 
     Raises:

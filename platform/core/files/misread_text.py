@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.core.schema.sql_literal import literal
 
 _ENCODINGS = ("latin-1", "windows-1252")
@@ -51,7 +51,7 @@ def misread_sql(columns: Sequence[str], encoding: str) -> str:
     )
     sequence = f"{usual}{after}|{of_more}{after}{after}|{first}{after}[\\s\\S]*{first}{after}"
     stray = f"{first}(?!{after})|(?<!{first}|{after}){after}|[^\\x00-\\x7F{first[1:-1]}{after[1:-1]}]"
-    text = f"concat_ws('\\n', {', '.join(map(quoted, columns))})"
+    text = f"concat_ws('\\n', {', '.join(map(quote_name, columns))})"
     return f"({text} RLIKE {literal(sequence)} AND NOT {text} RLIKE {literal(stray)})"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ def member_readings(content: Mapping[str, Any], reference: str) -> Iterator[Read
         content: the object.
         reference: a column or nested field, as in `lake.yaml`.
     """
-    yield from _readings(content, folded(reference), ())
+    yield from _readings(content, fold_name(reference), ())
 
 
 def _readings(content: Mapping[str, Any], rest: str, above: tuple[str, ...]) -> Iterator[Reading]:
     for member, value in content.items():
-        name = folded(member)
+        name = fold_name(member)
         path = (*above, name)
         if value is None:
             continue

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from json import JSONDecoder
 
 from tidegate.platform.core.json_end import json_end
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 
 #: What ends a word of JSON, and a cell of any CSV. An identity may contain any other character.
 _WORD_ENDS = re.compile(r"[\s\"',:;|{}\[\]()<>=\\]", re.ASCII)
@@ -65,7 +65,7 @@ def _parts(text: str) -> Iterator[str]:
     for delimiter in _DELIMITERS:
         if delimiter in text:
             yield from _cells(text, re.compile(f"[\r\n{re.escape(delimiter)}]"))
-    yield from _quoted(text)
+    yield from _quoted_texts(text)
     for mark in "\"'":
         if mark in text:
             yield from _csv_quoted_texts(text, mark)
@@ -87,7 +87,7 @@ def _cells(text: str, ends: re.Pattern[str]) -> Iterator[str]:
         start = end.end() if end else len(text) + 1
 
 
-def _quoted(text: str) -> Iterator[str]:
+def _quoted_texts(text: str) -> Iterator[str]:
     """Yield what is between quotation marks, with and without escapes, in one pass.
 
     What is outside of quotation marks is yielded too, because the text may begin in a quoted part.
@@ -153,7 +153,7 @@ def blanked_members(text: str, paths: Sequence[Sequence[str]]) -> str:
         text: of a JSON object. It may begin with a byte order mark, as for `foreign_json`.
         paths: the names of each such member, from outside to inside.
     """
-    wanted = [[folded(name) for name in path] for path in paths]
+    wanted = [[fold_name(name) for name in path] for path in paths]
     start = _skip(text, 1 if text.startswith("\ufeff") else 0)
     found = sorted(span for path in wanted for span in _spans(text, path, start))
     for start, end in reversed(found):
@@ -164,7 +164,7 @@ def blanked_members(text: str, paths: Sequence[Sequence[str]]) -> str:
 def _spans(text: str, path: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
     """Yields where the values of a member begin and end, in the object that begins at a place."""
     for name, begin, end in _members(text, start):
-        if folded(name) != path[0]:
+        if fold_name(name) != path[0]:
             continue
         if len(path) == 1:
             yield begin, end

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tidegate.platform.core.schema.casts import try_cast
 from tidegate.platform.core.schema.column_reference import quote_path
-from tidegate.platform.core.schema.column_types import Decimal, Simple, folded, quoted
+from tidegate.platform.core.schema.column_types import Decimal, Simple, fold_name, quote_name
 from tidegate.platform.core.schema.sql_literal import literal
 
 #: The persons of a row that names nobody.
@@ -39,7 +39,7 @@ class Persons:
         """
         texts = [f"CAST({side}{quote_path(path)} AS STRING)" for path in self.paths]
         for column, name in self.rescued:
-            texts += rescued_texts(f"{side}{quoted(column)}", name)
+            texts += rescued_texts(f"{side}{quote_name(column)}", name)
         return f"array_compact(CAST(array({', '.join(texts)}) AS array<string>))"
 
 
@@ -74,14 +74,14 @@ def _values(rescued: str, name: str) -> str:
     """
     found = f"array(named_struct('text', {rescued}, 'rest', lower(upper({literal(name)}))))"
     for _ in name.split("."):
-        found = f"flatten(transform({found}, _tidegate_at -> {_opened('_tidegate_at')}))"
+        found = f"flatten(transform({found}, _tidegate_at -> {_open_text('_tidegate_at')}))"
     done = f"filter({found}, _tidegate_at -> _tidegate_at.rest = '')"
     return f"transform({done}, _tidegate_at -> _tidegate_at.text)"
 
 
-def _opened(at: str) -> str:
+def _open_text(at: str) -> str:
     """Returns SQL of a list: of what is under a text by a part of the rest of a name, or the text itself at its end."""
-    # Both sides by Spark's functions: names that are compared as `folded` compares them are equal here, too.
+    # Both sides by Spark's functions: names that are compared as `fold_name` compares them are equal here, too.
     key = "lower(upper(_tidegate_entry.key))"
     listed = f"from_json({at}.text, 'array<map<string,string>>')"
     listed = f"flatten(transform({listed}, _tidegate_map -> map_entries(_tidegate_map)))"
@@ -104,23 +104,23 @@ def sides(subject: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
     Returns:
         `before` and `after`, with what they are in. Nothing if a row is of its persons as a whole.
     """
-    found = {folded(side): side for name in subject if (side := next(_above(name), None))}
-    for before in [side for side in found if _last(side) == _NAMES[0]]:
+    found = {fold_name(side): side for name in subject if (side := next(_enclosing_structs(name), None))}
+    for before in [side for side in found if _last_name(side) == _NAMES[0]]:
         after = f"{before.removesuffix(_NAMES[0])}{_NAMES[1]}"
         if found.keys() == {before, after} and all(_is_in(found, name) for name in (*subject, *columns)):
             return (found[before], found[after])
     return ()
 
 
-def _above(name: str) -> Iterator[str]:
+def _enclosing_structs(name: str) -> Iterator[str]:
     """Yields the structs that a nested field is in and that can be a side."""
     parts = name.split(".")
-    yield from (".".join(parts[:end]) for end in range(1, len(parts)) if folded(parts[end - 1]) in _NAMES)
+    yield from (".".join(parts[:end]) for end in range(1, len(parts)) if fold_name(parts[end - 1]) in _NAMES)
 
 
 def _is_in(found: dict[str, str], name: str) -> bool:
-    return any(f"{folded(name)}.".startswith(f"{side}.") for side in found)
+    return any(f"{fold_name(name)}.".startswith(f"{side}.") for side in found)
 
 
-def _last(path: str) -> str:
+def _last_name(path: str) -> str:
     return path.rsplit(".", 1)[-1]

@@ -95,7 +95,7 @@ class GoneRows:
     emptied: int = 0
 
 
-def gone(
+def gone_rows(
     found: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, Any]] | None, now: Sequence[GoneRows]
 ) -> list[GoneRows]:
     """Returns what has left each table, after a search that found nothing more.
@@ -108,25 +108,26 @@ def gone(
         now: what this call took out.
     """
     if earlier is not None:
-        counts = {one["table"]: GoneRows(**one) for one in earlier}
-        return [*_joined(counts, now, int.__add__).values()]
+        counts = {entry["table"]: GoneRows(**entry) for entry in earlier}
+        return [*_join_counts(counts, now, int.__add__).values()]
     counts = {
-        one["table"]: GoneRows(one["table"], one["bronze"], one["silver"], sum(one["kept"].values())) for one in found
+        entry["table"]: GoneRows(entry["table"], entry["bronze"], entry["silver"], sum(entry["kept"].values()))
+        for entry in found
     }
     # Rows may have come between the count and the deletion, so that more left than was found.
-    return [*_joined(counts, now, max).values()]
+    return [*_join_counts(counts, now, max).values()]
 
 
-def _joined(counts: Mapping[str, GoneRows], others: Sequence[GoneRows], join: Any) -> dict[str, GoneRows]:
+def _join_counts(counts: Mapping[str, GoneRows], others: Sequence[GoneRows], join: Any) -> dict[str, GoneRows]:
     joined = dict(counts)
     for other in others:
-        one = joined.get(other.table, GoneRows(other.table, 0, 0, 0))
+        rows = joined.get(other.table, GoneRows(other.table, 0, 0, 0))
         joined[other.table] = GoneRows(
             other.table,
-            join(one.bronze, other.bronze),
-            join(one.silver, other.silver),
-            join(one.kept, other.kept),
-            one.emptied + other.emptied,
+            join(rows.bronze, other.bronze),
+            join(rows.silver, other.silver),
+            join(rows.kept, other.kept),
+            rows.emptied + other.emptied,
         )
     return joined
 

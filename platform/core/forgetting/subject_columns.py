@@ -10,7 +10,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from tidegate.platform.core.schema.column_reference import path_of, type_at
-from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, Type, folded
+from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, Type, fold_name
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, suggest_names
 
 #: Begins the name of a property of a bronze table. Its end is the kind of subject, and its value the columns, as JSON.
@@ -33,8 +33,8 @@ def absent_subject(subject: Sequence[str], fields: Sequence[Field]) -> str | Non
     if not subject or rescues or any(path_of(name, fields) for name in subject):
         return None
     return (
-        f"`tidegate forget` finds nobody: {_unknown(subject, fields)}. Correct the name, or, if the column comes with "
-        "later rows, give its type under `columns`"
+        f"`tidegate forget` finds nobody: {_describe_unknown(subject, fields)}. Correct the name, or, if the column "
+        "comes with later rows, give its type under `columns`"
     )
 
 
@@ -48,10 +48,10 @@ def absent_columns(names: Iterable[str], fields: Sequence[Field]) -> str | None:
         fields: the columns of bronze.
     """
     absent = [name for name in names if not path_of(name, fields) and not _is_within_values(name, fields)]
-    return _unknown(absent, fields) if absent else None
+    return _describe_unknown(absent, fields) if absent else None
 
 
-def _unknown(names: Iterable[str], fields: Sequence[Field]) -> str:
+def _describe_unknown(names: Iterable[str], fields: Sequence[Field]) -> str:
     return ". ".join(f"no column is called {name!r}; {_suggest_field_name(name, fields)}" for name in names)
 
 
@@ -111,8 +111,8 @@ def lost_columns(
         kind: kind of the table's subject in `lake.yaml`. None if it has none.
         subject: the columns that identify a person, in `lake.yaml`.
     """
-    now = {folded(column) for column in subject} if kind == before else set[str]()
-    lost = [column for column in columns if folded(column) not in now]
+    now = {fold_name(column) for column in subject} if kind == before else set[str]()
+    lost = [column for column in columns if fold_name(column) not in now]
     return lost if lost or kind != before else None
 
 

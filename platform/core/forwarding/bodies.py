@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tidegate.platform.core.events.envelopes import EVENT_MEMBERS, MAX_TOPICS, published
+from tidegate.platform.core.events.envelopes import EVENT_MEMBERS, MAX_TOPICS, unwrap_publication
 from tidegate.platform.core.foreign_json import foreign_json
 
 
@@ -38,7 +38,7 @@ def inner_body(body: str, message_id: str, attributes: Mapping[str, Any]) -> Bod
         ValueError: an envelope has no message.
     """
     for _ in range(MAX_TOPICS):
-        body, publication = published(body, EVENT_MEMBERS)
+        body, publication = unwrap_publication(body, EVENT_MEMBERS)
         if publication is None:
             break
         message_id = publication.message_id or message_id
@@ -70,7 +70,7 @@ def parts_of(
         yield members[0], Body(_with_records(content, members), f"{body.id}#{members[0]}")
 
 
-def halves(text: str) -> list[str]:
+def split_in_halves(text: str) -> list[str]:
     """Return the two halves of an S3 notification with several records; nothing for any other body.
 
     Raises:

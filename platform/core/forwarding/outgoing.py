@@ -124,7 +124,7 @@ class OutboxName:
         return cls(found[1], int(found[2]), int(found[3])) if found else None
 
     @classmethod
-    def of(cls, messages: list[Outgoing], ulid: str = "") -> Self:
+    def from_messages(cls, messages: list[Outgoing], ulid: str = "") -> Self:
         """Return the name for some messages, with a new place in the order or with a given one."""
         return cls(ulid or str(ULID()), len(messages), min((message.sent_at for message in messages), default=0))
 

@@ -51,7 +51,7 @@ def schema_of_file(head: bytes) -> AvroSchema:
     if not head.startswith(_MAGIC):
         raise ValueError("truncated or not Avro: it does not begin as an Avro file")
     try:
-        return AvroSchema(_parsed(_metadata(head)[_SCHEMA]))
+        return AvroSchema(_parse_schema(_metadata(head)[_SCHEMA]))
     except (KeyError, IndexError, ValueError, RecursionError):
         raise ValueError("truncated or not Avro: no schema is in its header") from None
 
@@ -64,12 +64,12 @@ def read_stated_columns(metadata: Mapping[bytes, bytes]) -> dict[str, StatedColu
     """
     schema = next((metadata[name] for name in _IN_FOOTER if name in metadata), None)
     try:
-        return {} if schema is None else AvroSchema(_parsed(schema)).stated()
+        return {} if schema is None else AvroSchema(_parse_schema(schema)).stated_columns()
     except (ValueError, RecursionError):
         return {}
 
 
-def _parsed(schema: bytes) -> Any:
+def _parse_schema(schema: bytes) -> Any:
     text = schema.decode()
     require_few_values(text)
     return json.loads(text)
@@ -103,12 +103,14 @@ class AvroSchema:
             raise ValueError("its rows are not records; write them as records")
         return list(kind.fields)
 
-    def stated(self) -> dict[str, StatedColumn]:
+    def stated_columns(self) -> dict[str, StatedColumn]:
         """Returns what the schema states of the columns of the row, by name."""
-        return {field["name"]: self._stated(field) for field in row_of_change(self._schema, "name", self._fields)}
+        return {
+            field["name"]: self._stated_column(field) for field in row_of_change(self._schema, "name", self._fields)
+        }
 
-    def _stated(self, field: Mapping[str, Any]) -> StatedColumn:
-        kind = self._one(field.get("type"))
+    def _stated_column(self, field: Mapping[str, Any]) -> StatedColumn:
+        kind = self._single_schema(field.get("type"))
         text = text_of(field.get("doc"))
         if not isinstance(kind, Mapping):
             return StatedColumn(text=text)
@@ -125,49 +127,51 @@ class AvroSchema:
                     self._named[f"{rest.get('namespace', '')}.{name}"] = self._named[name] = schema
                     # A name without its namespace is that of the record around it.
                     self._named.setdefault(name.rsplit(".", 1)[-1], schema)
-                for inner in (kind, rest.get("items"), rest.get("values"), *(self._inner(rest))):
+                for inner in (kind, rest.get("items"), rest.get("values"), *(self._inner_schemas(rest))):
                     self._register(inner)
 
     @staticmethod
-    def _inner(schema: Mapping[Any, Any]) -> list[Any]:
+    def _inner_schemas(schema: Mapping[Any, Any]) -> list[Any]:
         fields = schema.get("fields")
         return [field.get("type") for field in fields if isinstance(field, Mapping)] if isinstance(fields, list) else []
 
-    def _one(self, schema: Any) -> Any:
+    def _single_schema(self, schema: Any) -> Any:
         """Returns the schema of the values that are not null, as JSON; a union if it has several."""
         if isinstance(schema, list):
             members = [member for member in schema if member != "null"]
-            return self._one(members[0]) if len(members) == 1 else members
+            return self._single_schema(members[0]) if len(members) == 1 else members
         if isinstance(schema, str):
             found = self._named.get(schema) or self._named.get(schema.rsplit(".", 1)[-1])
             return found or {"type": schema}
         if isinstance(schema, Mapping) and isinstance(schema.get("type"), list | Mapping):
-            return self._one(schema["type"])
+            return self._single_schema(schema["type"])
         return schema
 
     def _fields(self, schema: Any) -> list[Mapping[str, Any]]:
-        record = self._one(schema.get("type") if isinstance(schema, Mapping) and "fields" not in schema else schema)
+        record = self._single_schema(
+            schema.get("type") if isinstance(schema, Mapping) and "fields" not in schema else schema
+        )
         fields = record.get("fields") if isinstance(record, Mapping) else None
         if not isinstance(fields, list):
             return []
         return [field for field in fields if isinstance(field, Mapping) and isinstance(field.get("name"), str)]
 
     def _type(self, schema: Any, path: str, around: tuple[str, ...]) -> Type | None:
-        one = self._one(schema)
-        if isinstance(one, list):
-            return self._union(one, path, around)
-        kind = one.get("type") if isinstance(one, Mapping) else None
+        item = self._single_schema(schema)
+        if isinstance(item, list):
+            return self._union(item, path, around)
+        kind = item.get("type") if isinstance(item, Mapping) else None
         if kind == "null" or kind is None:
             return None
-        if found := _logical(one, kind, path):
+        if found := _logical_type(item, kind, path):
             return found
         match kind:
             case "record":
-                return self._record(one, path, around)
+                return self._record(item, path, around)
             case "array":
-                return Array(self._element(one.get("items"), path, around))
+                return Array(self._element(item.get("items"), path, around))
             case "map":
-                return Map(Simple("string"), self._element(one.get("values"), path, around))
+                return Map(Simple("string"), self._element(item.get("values"), path, around))
         if kind not in _SIMPLE:
             raise ValueError(f"column {path} has the type {kind!r}, which Avro does not have; write it again")
         return Simple(_SIMPLE[kind])
@@ -197,7 +201,7 @@ class AvroSchema:
         return self._type(schema, f"{path}[]", around) or Simple("string")
 
     def _union(self, members: Sequence[Any], path: str, around: tuple[str, ...]) -> Type | None:
-        plain = [self._one(member) for member in members]
+        plain = [self._single_schema(member) for member in members]
         if not plain:
             return None
         for numbers in (["int", "long"], ["float", "double"]):
@@ -211,7 +215,7 @@ class AvroSchema:
         return Struct(tuple(fields))
 
 
-def _logical(schema: Mapping[str, Any], kind: str, path: str) -> Type | None:
+def _logical_type(schema: Mapping[str, Any], kind: str, path: str) -> Type | None:
     """Returns the type of a logical type; None if there is none, or if Avro does not have it on such a type."""
     name = schema.get("logicalType")
     if name == "decimal" and kind in ("bytes", "fixed"):

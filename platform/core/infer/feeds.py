@@ -20,7 +20,7 @@ from tidegate.platform.core.infer.sampled_changes import (
     proposed_key,
 )
 from tidegate.platform.core.infer.stated import StatedColumn
-from tidegate.platform.core.schema.column_types import Array, Struct, Type, folded
+from tidegate.platform.core.schema.column_types import Array, Struct, Type, fold_name
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.silver.presets import FLAT_MARKS
 
@@ -113,7 +113,7 @@ def propose_silver(
         fields = {name: kind for name, kind in row.items() if not name.startswith("__")}
         changes = changes_of_debezium(rows)
         key, why = _key([*fields], changes)
-        decode, notes = _decoded(fields, stated)
+        decode, notes = _stated_encodings(fields, stated)
         given = f"decode: {flow(decode)}, " if decode else ""
         asked = questions({name: kind for name, kind in fields.items() if name not in stated}, changes)
         line = f"silver: {{from: debezium, keys: [{key}], {given}every: 60}}"
@@ -126,10 +126,10 @@ def propose_silver(
         key, why = _key([*data], changes_of_canal(rows))
         return ProposedSilver(f"silver: {{keys: [{key}], {_CANAL_OPTIONS}, every: 60}}", (why, _IS_CANAL, _EMPTY_SQL))
     first = next(iter(columns), "")
-    if folded(first) == "op" or any(_FULL_LOAD.search(key) for key in keys):
+    if fold_name(first) == "op" or any(_FULL_LOAD.search(key) for key in keys):
         times = [name for name in columns if _TIME.search(name)]
         order = flow(times[-1]) if times else "<TimestampColumnName>"
-        key, why = _key([name for name in columns if folded(name) != "op"], changes_of_dms(rows))
+        key, why = _key([name for name in columns if fold_name(name) != "op"], changes_of_dms(rows))
         line = f"silver: {{from: dms, keys: [{key}], order: {order}, every: 60}}"
         return ProposedSilver(line, (why, _EQUAL_TIMES))
     return None
@@ -140,17 +140,19 @@ def is_debezium(columns: Mapping[str, str]) -> bool:
     return _debezium(columns) is not None
 
 
-def _decoded(fields: Mapping[str, str], stated: Mapping[str, StatedColumn]) -> tuple[dict[str, str], tuple[str, ...]]:
+def _stated_encodings(
+    fields: Mapping[str, str], stated: Mapping[str, StatedColumn]
+) -> tuple[dict[str, str], tuple[str, ...]]:
     """Returns the encodings that the files state of columns whose values are still encoded, and why."""
     decode, notes = {}, []
-    for name, one in stated.items():
-        if one.encoding is None or name.startswith("__"):
+    for name, stated_column in stated.items():
+        if stated_column.encoding is None or name.startswith("__"):
             continue
-        encoded = _TEXTS if one.encoding.startswith(_BYTE_ENCODINGS) else _NUMBERS
+        encoded = _TEXTS if stated_column.encoding.startswith(_BYTE_ENCODINGS) else _NUMBERS
         # Bronze gets a column that is null everywhere with its first value, as it is encoded.
         if fields.get(name, encoded[0]).startswith(encoded):
-            decode[name] = one.encoding
-            notes.append(f"decode of {name}: the files state that its type is {one.type}")
+            decode[name] = stated_column.encoding
+            notes.append(f"decode of {name}: the files state that its type is {stated_column.type}")
     return decode, tuple(notes)
 
 

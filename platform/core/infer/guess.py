@@ -15,7 +15,7 @@ from tidegate.platform.core.infer.stated import StatedColumn
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of
 from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden, partition_values
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.schema.column_types import Field, folded
+from tidegate.platform.core.schema.column_types import Field, fold_name
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_types import parse_sql_type
@@ -73,11 +73,11 @@ class Guess:
 
         Names that differ only in case are one column, and structs get each other's fields, as in the future table.
         """
-        spelling = {folded(name): name for name in self.columns}
+        spelling = {fold_name(name): name for name in self.columns}
         differing = []
         for name, kind in columns.items():
-            known = spelling.setdefault(folded(name), name)
-            both = _both(self.columns.setdefault(known, kind), kind)
+            known = spelling.setdefault(fold_name(name), name)
+            both = _common_type(self.columns.setdefault(known, kind), kind)
             if both is None:
                 differing.append(known)
             else:
@@ -147,7 +147,7 @@ def render_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
             table.append(f"  {FORMATS[guess.format].options}: {flow(guess.options)}")
         if guess.partitions:
             table.append(f"  partition_columns: {flow(guess.partitions)}")
-        if texts := {name: one.text for name, one in guess.stated.items() if one.text}:
+        if texts := {name: stated_column.text for name, stated_column in guess.stated.items() if stated_column.text}:
             table.append(f"  descriptions: {flow(texts)}")
         mark = "# " if guess.impossible else ""
         lines += [f"  # problem: {one_line(problem)}" for problem in guess.problems]
@@ -159,14 +159,14 @@ def render_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _both(one: str, other: str) -> str | None:
+def _common_type(left: str, right: str) -> str | None:
     """The type of a column that has both types; None if it depends on their order whether a file fits."""
-    if one == other:
-        return one
+    if left == right:
+        return left
     try:
-        there, here = Field("column", parse_sql_type(one)), Field("column", parse_sql_type(other))
-        TableSchema((here,)).taking([there], "evolve")
-        return TableSchema((there,)).taking([here], "evolve").fields[0].type.sql()
+        there, here = Field("column", parse_sql_type(left)), Field("column", parse_sql_type(right))
+        TableSchema((here,)).accept_fields([there], "evolve")
+        return TableSchema((there,)).accept_fields([here], "evolve").fields[0].type.sql()
     except ValueError:
         return None
 
@@ -218,7 +218,7 @@ def _partitions(key: TableKey, entries: Sequence[Entry]) -> tuple[dict[str, str]
 
 def _type_of_folder(name: str, values: Collection[str]) -> str:
     """Returns the type of a folder's values. A number may be an identity, whose zeros at the front count."""
-    kinds = ["date", "int"] if folded(name) in _PARTS_OF_TIMES else ["date"]
+    kinds = ["date", "int"] if fold_name(name) in _PARTS_OF_TIMES else ["date"]
     for kind in kinds:
         if values and all(_is_of(kind, value) for value in values):
             return kind

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.core.schema.digits import MAX_LENGTH, keeps
 
 #: A simple type by name, numbers, a struct by its fields, or an array by its elements.
@@ -73,7 +73,7 @@ class JsonTypes:
 
     def sql(self) -> dict[str, str]:
         """Returns SQL types by name, in the order in which the columns came."""
-        return _by_name(self._columns)
+        return _group_by_name(self._columns)
 
 
 def _kind(value: Any) -> _Kind:
@@ -92,30 +92,30 @@ def _kind(value: Any) -> _Kind:
         case list():
             element: _Kind = _NOTHING
             for inner in value:
-                element = _both(element, _kind(inner))
+                element = _common_kind(element, _kind(inner))
             return [element]
     return "string"
 
 
-def _both(one: _Kind, other: _Kind) -> _Kind:
+def _common_kind(left: _Kind, right: _Kind) -> _Kind:
     """Returns the type that takes values of both."""
-    if one in (other, _NOTHING):
-        return other
-    match one, other:
+    if left in (right, _NOTHING):
+        return right
+    match left, right:
         case dict(), dict():
-            return _struct_of_both(one, other)
+            return _struct_of_both(left, right)
         case [inner], [another]:
-            return [_both(inner, another)]
+            return [_common_kind(inner, another)]
         case _Numbers(), _Numbers():
-            return one | other
-    return one if other == _NOTHING else "string"
+            return left | right
+    return left if right == _NOTHING else "string"
 
 
-def _struct_of_both(one: dict[str, _Kind], other: dict[str, _Kind]) -> dict[str, _Kind]:
-    return {**one, **{name: _both(one.get(name, _NOTHING), kind) for name, kind in other.items()}}
+def _struct_of_both(left: dict[str, _Kind], right: dict[str, _Kind]) -> dict[str, _Kind]:
+    return {**left, **{name: _common_kind(left.get(name, _NOTHING), kind) for name, kind in right.items()}}
 
 
-def _by_name(fields: dict[str, _Kind]) -> dict[str, str]:
+def _group_by_name(fields: dict[str, _Kind]) -> dict[str, str]:
     kinds = {name: _sql(kind) for name, kind in fields.items()}
     return {name: kind for name, kind in kinds.items() if kind is not None}
 
@@ -124,7 +124,7 @@ def _sql(kind: _Kind) -> str | None:
     """Returns the type as SQL; none if no object has a value of it."""
     match kind:
         case dict():
-            inner = ", ".join(f"{quoted(name)}: {field}" for name, field in _by_name(kind).items())
+            inner = ", ".join(f"{quote_name(name)}: {field}" for name, field in _group_by_name(kind).items())
             return f"struct<{inner}>" if inner else None
         case [inner]:
             element = _sql(inner)

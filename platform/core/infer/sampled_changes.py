@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.wording import number_of, one_line
 
 _Kind = Literal["insert", "read", "update", "delete"]
@@ -105,9 +105,9 @@ def changes_of_dms(rows: Iterable[Mapping[str, Any]]) -> list[SampledChange]:
 
 def _dms_changes(rows: Iterable[Mapping[str, Any]]) -> Iterator[SampledChange]:
     for row in rows:
-        operation = next((value for name, value in row.items() if folded(name) == "op"), None)
+        operation = next((value for name, value in row.items() if fold_name(name) == "op"), None)
         kind = "read" if operation is None else _kind(operation)
-        if change := _change(kind, {name: value for name, value in row.items() if folded(name) != "op"}, {}):
+        if change := _change(kind, {name: value for name, value in row.items() if fold_name(name) != "op"}, {}):
             yield change
 
 
@@ -149,10 +149,10 @@ def proposed_key(fields: Sequence[str], changes: Sequence[SampledChange]) -> Pro
     named = {change.named for change in changes if change.named}
     if len(named) == 1:
         (names,) = named
-        return ProposedKey(names, f"keys: the rows name {_listed(names)} as the primary key")
+        return ProposedKey(names, f"keys: the rows name {_join_names(names)} as the primary key")
     if (given := _columns_of_deletes(changes)) and _contradiction(given, changes) is None:
-        return ProposedKey(given, f"keys: deletes have a value of {_listed(given)} only, which is the key")
-    guess = _likely(fields)
+        return ProposedKey(given, f"keys: deletes have a value of {_join_names(given)} only, which is the key")
+    guess = _likely_key(fields)
     if guess is None:
         return ProposedKey((), "keys: nothing in these files shows the primary key of the table; write its columns")
     if why := _contradiction((guess,), changes):
@@ -172,7 +172,7 @@ def _columns_of_deletes(changes: Sequence[SampledChange]) -> tuple[str, ...]:
     """
     deletes = [set(change.values) for change in changes if change.kind == "delete" and change.values]
     rows = [set(change.values) for change in changes if change.kind != "delete" and change.values]
-    if not deletes or not rows or any(one != deletes[0] for one in deletes):
+    if not deletes or not rows or any(item != deletes[0] for item in deletes):
         return ()
     if not set.intersection(*rows) - deletes[0]:
         return ()
@@ -206,13 +206,13 @@ def _contradiction(key: Sequence[str], changes: Sequence[SampledChange]) -> str 
     return f"{number_of(len(several), 'value')} of it came with several inserts and no delete, such as {shown}"
 
 
-def _likely(fields: Sequence[str]) -> str | None:
+def _likely_key(fields: Sequence[str]) -> str | None:
     """Returns a column that is probably the key: `id`, or the only one that ends so."""
     if "id" in fields:
         return "id"
-    likely = [name for name in fields if folded(name).endswith("id")]
+    likely = [name for name in fields if fold_name(name).endswith("id")]
     return likely[0] if len(likely) == 1 else None
 
 
-def _listed(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ", ".join(names)

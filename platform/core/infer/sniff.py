@@ -15,13 +15,13 @@ from typing import Any
 
 from tidegate.platform.core.config.csv_options import USUAL_NULLS, CsvOptions
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, type_of
-from tidegate.platform.core.files.gzip_members import BrokenGzip, beginning
+from tidegate.platform.core.files.gzip_members import BrokenGzip, read_beginning
 from tidegate.platform.core.infer.feeds import is_debezium
 from tidegate.platform.core.infer.json_types import JsonTypes, Written, whole_number
 from tidegate.platform.core.infer.stated import StatedColumn, parse_stated_columns
 from tidegate.platform.core.keys.file_format import FormatName
-from tidegate.platform.core.keys.no_text import binary_format, no_text
-from tidegate.platform.core.schema.column_types import MAX_LEVELS, folded
+from tidegate.platform.core.keys.no_text import binary_format, explain_binary
+from tidegate.platform.core.schema.column_types import MAX_LEVELS, fold_name
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 
 #: Bytes of a file that are read.
@@ -80,11 +80,11 @@ class FileSample:
         Raises:
             ValueError: it begins like gzip but is not gzip.
         """
-        head = unpacked(self.first_bytes(SAMPLE))
+        head = unpack_head(self.first_bytes(SAMPLE))
         return head, self.size <= SAMPLE and len(head) < SAMPLE
 
 
-def unpacked(head: bytes) -> bytes:
+def unpack_head(head: bytes) -> bytes:
     """The first bytes of a file, decompressed if it is gzip.
 
     Raises:
@@ -93,7 +93,7 @@ def unpacked(head: bytes) -> bytes:
     if head[:2] != b"\x1f\x8b":
         return head
     try:
-        return beginning(head, SAMPLE)[0]
+        return read_beginning(head, SAMPLE)[0]
     except BrokenGzip as error:
         raise ValueError(f"it begins like gzip, but it is not: {error}; write it again") from error
 
@@ -106,7 +106,7 @@ def format_of_bytes(head: bytes) -> FormatName:
     """
     if format := binary_format(head):
         return format
-    if why := no_text(head):
+    if why := explain_binary(head):
         raise ValueError(why)
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     return "json" if text[:1] in (b"{", b"[") else "csv"
@@ -118,7 +118,7 @@ def sniff_csv(head: bytes, *, whole: bool) -> SniffedFile:
     Raises:
         ValueError: the bytes are no rows. The message is the problem.
     """
-    if why := no_text(head):
+    if why := explain_binary(head):
         raise ValueError(why)
     sniffed = SniffedFile()
     lines = [line.removesuffix("\r") for line in _text(head, whole, sniffed).split("\n")]
@@ -140,7 +140,7 @@ def sniff_csv(head: bytes, *, whole: bool) -> SniffedFile:
 
 def _read(head: bytes, whole: bool, options: CsvOptions) -> list[list[str | float | None]] | None:
     """Return the names and the rows that a table with these options reads in a sample; None if it reads none."""
-    options = options.of(head)
+    options = options.choose_options(head)
     text = io.StringIO(head.decode(options.codec, "replace"), newline="")
     try:
         rows = [row for row in options.rows(text) if row]
@@ -200,7 +200,7 @@ def sniff_json(head: bytes, *, whole: bool) -> SniffedFile:
     Raises:
         ValueError: the bytes cannot be read. The message is the problem.
     """
-    if why := no_text(head):
+    if why := explain_binary(head):
         raise ValueError(why)
     sniffed = SniffedFile()
     try:
@@ -235,10 +235,10 @@ def _sniffed_json(text: str, sniffed: SniffedFile, *, whole: bool) -> SniffedFil
 def check_names(names: Sequence[str], *, loaded: bool) -> list[str]:
     """The problems of a file's column names."""
     problems = []
-    for first, second in pairwise(sorted(names, key=lambda name: (folded(name), name))):
-        if folded(first) == folded(second):
+    for first, second in pairwise(sorted(names, key=lambda name: (fold_name(name), name))):
+        if fold_name(first) == fold_name(second):
             problems.append(f"columns {first!r} and {second!r} are the same to Spark; rename one")
-    ours = [name for name in names if loaded and folded(name) in SOURCE_COLUMNS]
+    ours = [name for name in names if loaded and fold_name(name) in SOURCE_COLUMNS]
     return problems + [f"column {name!r} is one that Tidegate adds to loaded tables; rename it" for name in ours]
 
 

@@ -89,4 +89,6 @@ def with_fields(schema: TableSchema, names: Iterable[str], uri: str) -> TableSch
             f"{uri}: its field {taken[0]} has the name of a column that Tidegate adds; leave the field out of the "
             "inventory's configuration, and report it as an issue"
         )
-    return schema.adding(Field(name, simple_type(_LATER)) for name in names if schema.named(name) is None)
+    return schema.with_missing_fields(
+        Field(name, simple_type(_LATER)) for name in names if schema.find_column(name) is None
+    )

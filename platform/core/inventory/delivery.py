@@ -50,7 +50,7 @@ class Delivery:
     began: str
 
     @classmethod
-    def of(cls, key: str, prefix: str) -> Delivery | None:
+    def from_key(cls, key: str, prefix: str) -> Delivery | None:
         """Return the delivery that a `manifest.checksum` completes. None for every other object.
 
         Nothing may be between the prefix and the source bucket: then a folder and a subject are the same.
@@ -83,7 +83,7 @@ def group_by_subject(deliveries: Iterable[Delivery]) -> dict[Subject, list[Deliv
     found: dict[Subject, list[Delivery]] = {}
     for delivery in deliveries:
         found.setdefault(delivery.subject, []).append(delivery)
-    return {subject: sorted(some, key=lambda one: one.began, reverse=True) for subject, some in found.items()}
+    return {subject: sorted(some, key=lambda delivery: delivery.began, reverse=True) for subject, some in found.items()}
 
 
 def find_newer_folder(delivery: Delivery, loaded: Mapping[Subject, str]) -> str | None:

@@ -79,9 +79,11 @@ def late_inventories(
     now = now or datetime.now(UTC)
     found = group_by_subject(deliveries)
     late = []
-    if spec and any(now - one.began_at > _FIRST for some in found.values() for one in some):
+    if spec and any(now - delivery.began_at > _FIRST for some in found.values() for delivery in some):
         named = (Subject(name, spec.configuration) for name in spec.names)
-        late = [LateInventory(one, None, _FIRST, spec.frequency == "daily") for one in named if one not in found]
+        late = [
+            LateInventory(subject, None, _FIRST, spec.frequency == "daily") for subject in named if subject not in found
+        ]
     for subject, some in found.items():
         newest, *_ = some
         if newest.is_drop:
@@ -89,11 +91,14 @@ def late_inventories(
         if spec and subject.configuration == spec.configuration and spec.chooses(subject.bucket):
             daily = spec.frequency == "daily"
         else:
-            daily = _seem_daily([one.began_at for one in some if not one.is_drop])
+            daily = _seem_daily([delivery.began_at for delivery in some if not delivery.is_drop])
         age = now - newest.began_at
         if age > (DAILY_LATE if daily else WEEKLY_LATE):
             late.append(LateInventory(subject, newest.began_at, age, daily))
-    return sorted(late, key=lambda one: (one.began or datetime.min.replace(tzinfo=UTC), one.subject))
+    return sorted(
+        late,
+        key=lambda late_inventory: (late_inventory.began or datetime.min.replace(tzinfo=UTC), late_inventory.subject),
+    )
 
 
 def _seem_daily(began: Sequence[datetime]) -> bool:
@@ -136,4 +141,4 @@ def stale_inventories(newest: Mapping[Subject, datetime]) -> list[StaleInventory
         for subject, created in newest.items()
         if last and last - created > WEEKLY_LATE
     ]
-    return sorted(found, key=lambda one: (one.created, one.subject))
+    return sorted(found, key=lambda stale_inventory: (stale_inventory.created, stale_inventory.subject))

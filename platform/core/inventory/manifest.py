@@ -142,7 +142,7 @@ class Inventory:
         try:
             manifest: dict[str, Any] = foreign_json(body)
             of, format = str(manifest["sourceBucket"]), str(manifest["fileFormat"])
-            created = _created(manifest["creationTimestamp"])
+            created = _parse_creation_time(manifest["creationTimestamp"])
             schema = str(manifest["fileSchema"])
             files = tuple(
                 InventoryFile(decode_possible_key(str(file["key"])), _size(file["size"]), str(file["MD5checksum"]))
@@ -179,7 +179,7 @@ class Inventory:
         return next((name for name in self.columns if name.replace("_", "").lower() == field), None)
 
 
-def _created(millis: Any) -> float:
+def _parse_creation_time(millis: Any) -> float:
     """Return when an inventory began, in seconds. S3 writes the milliseconds as text.
 
     Raises:

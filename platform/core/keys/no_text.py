@@ -38,7 +38,7 @@ def binary_format(head: bytes) -> FormatName | None:
     return None
 
 
-def no_text(head: bytes) -> str | None:
+def explain_binary(head: bytes) -> str | None:
     """Return what a file is that cannot be CSV or JSON, with what to do. None if it may be one of them.
 
     Args:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import unquote, unquote_plus
 
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
 """The value that Hive and Spark write for a null partition column."""
@@ -150,7 +150,7 @@ def partition_values(key: str, prefix: str) -> dict[str, str | None]:
             continue
         column, value = (_unescape(part) for part in folder.split("=", 1))
         # Spark resolves columns case-insensitively, so Day=1/day=2 is the same contradiction as day=1/day=2.
-        if folded(column) in (folded(known) for known in values):
+        if fold_name(column) in (fold_name(known) for known in values):
             raise ValueError(f"the key {key!r} gives the partition column {column!r} twice")
         values[column] = None if value == HIVE_NULL else value
     return values
@@ -176,7 +176,7 @@ def _unescape(text: str) -> str:
         return text
 
 
-def outermost(prefixes: Iterable[str]) -> list[str]:
+def outermost_prefixes(prefixes: Iterable[str]) -> list[str]:
     """Return the prefixes that are inside no other one, in order."""
     found: list[str] = []
     for prefix in sorted(prefixes):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tidegate.platform.core.config.event_types import TYPE_NAME, TYPE_RULE, EventTypeRule
-from tidegate.platform.core.events.envelopes import shown
+from tidegate.platform.core.events.envelopes import format_value
 from tidegate.platform.core.keys.key_pattern import KeyPattern
 from tidegate.platform.core.wording import first_line
 
@@ -63,7 +63,9 @@ class EventTypes:
         """The names of the message attributes that rules read."""
         return tuple(dict.fromkeys(rule.attribute for rule in self._rules if rule.attribute))
 
-    def of(self, key: str, attributes: Mapping[str, str | None], tags: Mapping[str, str] | str | None = None) -> Typing:
+    def find_type(
+        self, key: str, attributes: Mapping[str, str | None], tags: Mapping[str, str] | str | None = None
+    ) -> Typing:
         """Return the type of an event.
 
         Args:
@@ -79,14 +81,16 @@ class EventTypes:
                 return TagsNeeded()
             found = _apply(rule, parts, attributes, tags or {})
             if isinstance(found, str) and TYPE_NAME.fullmatch(found):
-                return Typed(found, _why(rule))
+                return Typed(found, _explain_rule(rule))
             if found is not None:
                 missed.append(
-                    f"{_why(rule)} gives {shown(found)}: {TYPE_RULE}" if isinstance(found, str) else found.why
+                    f"{_explain_rule(rule)} gives {format_value(found)}: {TYPE_RULE}"
+                    if isinstance(found, str)
+                    else found.why
                 )
         return Untyped("; ".join(["no rule of `event_types` matches it", *missed]))
 
-    def of_key(self, key: str) -> str | None:
+    def find_type_of_key(self, key: str) -> str | None:
         """Return the type of an object that no message announced. None if its key alone does not decide the type.
 
         So it is if a rule that reads a tag or an attribute comes before the rule that matches the key: an event of the
@@ -161,7 +165,7 @@ def text_attributes(attributes: Mapping[str, object], names: Iterable[str]) -> d
     return found
 
 
-def _why(rule: EventTypeRule) -> str:
+def _explain_rule(rule: EventTypeRule) -> str:
     if rule.key:
         return f"the rule for keys like {rule.key}"
     if rule.tag:

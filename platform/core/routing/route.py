@@ -94,15 +94,15 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
         return _discover(TableKey(bucket, conventional_prefix(key)), format, key, config, known)
     chosen = spec.format or format
     if chosen is None:
-        why = f"{_no_format(key)}; give table {spec.name!r} a `format` in lake.yaml {_MATERIALIZE_HINT}"
+        why = f"{_unknown_format_reason(key)}; give table {spec.name!r} a `format` in lake.yaml {_MATERIALIZE_HINT}"
         return NoRoute("no_table", why)
     why = f"it is below {spec.prefix}, the prefix of table {spec.name!r} in lake.yaml"
-    return Routed(spec.table_key, spec.resolved(chosen), why)
+    return Routed(spec.table_key, spec.resolve_format(chosen), why)
 
 
 def _route_inventory(key: str, spec: TableSpec) -> Route:
     """Decide on an object of a table of inventories. A delivery is one source: its manifest.checksum, written last."""
-    if Delivery.of(key, spec.table_key.prefix):
+    if Delivery.from_key(key, spec.table_key.prefix):
         return Routed(
             spec.table_key, spec, f"it completes an inventory below {spec.prefix}, the prefix of {spec.name!r}"
         )
@@ -119,10 +119,10 @@ def rows_route(bucket: str, key: str, config: LakeConfig) -> Routed | None:
     This is for the intake and for listings of the table's prefix. To an event, the object is a file of Tidegate itself.
     """
     spec = table_holding(bucket, key, config)
-    if spec is None or spec.row_queue is None or RowObject.of(key) is None:
+    if spec is None or spec.row_queue is None or RowObject.from_key(key) is None:
         return None
     why = f"it holds messages of the row queue {spec.row_queue.name} of table {spec.name!r}"
-    return Routed(spec.table_key, spec.resolved("json"), why)
+    return Routed(spec.table_key, spec.resolve_format("json"), why)
 
 
 def _discover(
@@ -133,7 +133,10 @@ def _discover(
         why = f"it is below no table's prefix and `discovery` is off; {remedy}"
         return NoRoute("no_table", why)
     if format is None:
-        why = f"{_no_format(key)}; add a table with its prefix and its `format` to lake.yaml {_MATERIALIZE_HINT}"
+        why = (
+            f"{_unknown_format_reason(key)}; add a table with its prefix and its `format` to lake.yaml "
+            f"{_MATERIALIZE_HINT}"
+        )
         return NoRoute("no_table", why)
     if not table.prefix:
         return NoRoute(
@@ -155,7 +158,7 @@ def _discover(
     return Routed(table, spec, f"its folder {table.uri} is a table by discovery, {spec.name!r}")
 
 
-def _no_format(key: str) -> str:
+def _unknown_format_reason(key: str) -> str:
     name = key.rsplit("/", 1)[-1]
     ending = f"ending {name[name.index('.') :]!r}" if "." in name else f"name {name!r}"
     known = ", ".join(f".{known}" for format in FORMATS.values() for known in format.endings)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tidegate.platform.core.schema.casts import becomes_decimal, decimal_text
-from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, Type, folded, quoted
+from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, Type, fold_name, quote_name
 
 
-def aligned(given: Type, wanted: Type, value: str, kept: str | None = None, *, level: int = 0) -> str:
+def align_value(given: Type, wanted: Type, value: str, kept: str | None = None, *, level: int = 0) -> str:
     """Returns SQL that gives a value another type: one that has the same fields, or more, in any order.
 
     Delta's MERGE matches fields by name where a column is a struct, or an array or a map of structs. Deeper, it casts
@@ -27,25 +27,25 @@ def aligned(given: Type, wanted: Type, value: str, kept: str | None = None, *, l
     item = f"v{level}"
     match given, wanted:
         case Struct(fields), Struct(wanted_fields):
-            own = {folded(field.name): field for field in fields}
+            own = {fold_name(field.name): field for field in fields}
 
             def part(field: Field) -> str:
-                old = kept and f"{kept}.{quoted(field.name)}"
-                source = own.get(folded(field.name))
+                old = kept and f"{kept}.{quote_name(field.name)}"
+                source = own.get(fold_name(field.name))
                 if source is None:
                     return old or f"CAST(NULL AS {field.type.sql()})"
-                return aligned(source.type, field.type, f"{value}.{quoted(source.name)}", old, level=level)
+                return align_value(source.type, field.type, f"{value}.{quote_name(source.name)}", old, level=level)
 
-            parts = ", ".join(f"{part(field)} AS {quoted(field.name)}" for field in wanted_fields)
+            parts = ", ".join(f"{part(field)} AS {quote_name(field.name)}" for field in wanted_fields)
             return f"if({value} IS NULL, NULL, struct({parts}))"
         case Array(element), Array(wanted_element):
-            return f"transform({value}, {item} -> {aligned(element, wanted_element, item, level=level + 1)})"
+            return f"transform({value}, {item} -> {align_value(element, wanted_element, item, level=level + 1)})"
         case Map(key, map_value), Map(wanted_key, wanted_value):
             if not is_same(map_value, wanted_value):
-                inner = aligned(map_value, wanted_value, item, level=level + 1)
+                inner = align_value(map_value, wanted_value, item, level=level + 1)
                 value = f"transform_values({value}, (k{level}, {item}) -> {inner})"
             if not is_same(key, wanted_key):
-                inner = aligned(key, wanted_key, item, level=level + 1)
+                inner = align_value(key, wanted_key, item, level=level + 1)
                 value = f"transform_keys({value}, ({item}, i{level}) -> {inner})"
     return decimal_text(value) if becomes_decimal(given, wanted) else value
 

@@ -6,7 +6,7 @@ characters, this takes minutes and gigabytes. So does the mere reading of a text
 
 from __future__ import annotations
 
-from tidegate.platform.core.schema.column_types import Array, Decimal, Field, Map, Simple, Struct, Type, quoted
+from tidegate.platform.core.schema.column_types import Array, Decimal, Field, Map, Simple, Struct, Type, quote_name
 from tidegate.platform.core.schema.digits import MAX_LENGTH
 from tidegate.platform.core.schema.sql_literal import literal
 
@@ -43,15 +43,15 @@ def cast(given: Type, wanted: Type, value: str) -> str:
         wanted: type of the result.
         value: SQL of the value.
     """
-    return f"CAST({_bounded(given, wanted, value, 'CAST')} AS {wanted.sql()})"
+    return f"CAST({_bound_decimal_texts(given, wanted, value, 'CAST')} AS {wanted.sql()})"
 
 
 def try_cast(given: Type, wanted: Type, value: str) -> str:
     """Returns SQL of a cast that gives NULL for a value that cannot be cast; see `cast`."""
-    return f"try_cast({_bounded(given, wanted, value, 'try_cast')} AS {wanted.sql()})"
+    return f"try_cast({_bound_decimal_texts(given, wanted, value, 'try_cast')} AS {wanted.sql()})"
 
 
-def _bounded(given: Type, wanted: Type, value: str, name: str, level: int = 0) -> str:
+def _bound_decimal_texts(given: Type, wanted: Type, value: str, name: str, level: int = 0) -> str:
     """Returns SQL of a value that a cast makes the same of, and in which each text that becomes a decimal is bounded.
 
     Args:
@@ -71,24 +71,24 @@ def _bounded(given: Type, wanted: Type, value: str, name: str, level: int = 0) -
             return f"if(schema_of_variant({value}) = 'STRING', {name}({text} AS {kind}), {name}({value} AS {kind}))"
         case Simple("variant"), _:
             opened = _with_variants(wanted)
-            return _bounded(opened, wanted, f"{name}({value} AS {opened.sql()})", name, level)
+            return _bound_decimal_texts(opened, wanted, f"{name}({value} AS {opened.sql()})", name, level)
         case Array(element), Array(wanted_element):
-            inner = _bounded(element, wanted_element, item, name, level + 1)
+            inner = _bound_decimal_texts(element, wanted_element, item, name, level + 1)
             return value if inner == item else f"transform({value}, {item} -> {inner})"
         case Map(key_type, value_type), Map(wanted_key, wanted_value):
-            inner = _bounded(value_type, wanted_value, item, name, level + 1)
+            inner = _bound_decimal_texts(value_type, wanted_value, item, name, level + 1)
             if inner != item:
                 value = f"transform_values({value}, ({key}, {item}) -> {inner})"
-            inner = _bounded(key_type, wanted_key, key, name, level + 1)
+            inner = _bound_decimal_texts(key_type, wanted_key, key, name, level + 1)
             return value if inner == key else f"transform_keys({value}, ({key}, {item}) -> {inner})"
         case Struct(fields), Struct(wanted_fields) if len(fields) == len(wanted_fields):
             # Spark casts fields by their place.
-            own = [f"{value}.{quoted(field.name)}" for field in fields]
+            own = [f"{value}.{quote_name(field.name)}" for field in fields]
             pairs = zip(fields, wanted_fields, own, strict=True)
-            parts = [_bounded(field.type, to.type, part, name, level) for field, to, part in pairs]
+            parts = [_bound_decimal_texts(field.type, to.type, part, name, level) for field, to, part in pairs]
             if parts == own:
                 return value
-            named = ", ".join(f"{part} AS {quoted(field.name)}" for part, field in zip(parts, fields, strict=True))
+            named = ", ".join(f"{part} AS {quote_name(field.name)}" for part, field in zip(parts, fields, strict=True))
             return f"if({value} IS NULL, NULL, struct({named}))"
     return decimal_text(value) if becomes_decimal(given, wanted) else value
 

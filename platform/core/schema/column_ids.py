@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from uuid import NAMESPACE_OID, uuid5
 
-from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, Type, folded, inner_fields
+from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, Type, fold_name, inner_fields
 from tidegate.platform.core.schema.misfit import Misfit
 
 #: Delta's property with the last id that a table has given.
@@ -41,7 +41,7 @@ class ColumnIds:
     seed: str = ""
     names: frozenset[Path] | None = None
 
-    def given(self, fields: Iterable[Field]) -> tuple[Field, ...]:
+    def assign_ids(self, fields: Iterable[Field]) -> tuple[Field, ...]:
         """Returns the fields, with an id and a name in the data files for each that has none, at every depth."""
         fields = tuple(fields)
         present = (inner.id or 0 for field in fields for inner in (field, *inner_fields(field.type)))
@@ -51,7 +51,7 @@ class ColumnIds:
         """Whether the table has given ids to more columns than it has: some were dropped."""
         return self.last > sum(1 for field in fields for _ in (field, *inner_fields(field.type)))
 
-    def recorded(self, fields: Iterable[Field]) -> dict[str, str]:
+    def to_properties(self, fields: Iterable[Field]) -> dict[str, str]:
         """Returns the property that records the names of these columns and of all earlier ones."""
         if self.names is None:
             return {}
@@ -64,7 +64,7 @@ class ColumnIds:
             Misfit: a column was dropped or renamed. The rows of older files would show its old values.
         """
         for path in missing if self.names else ():
-            if tuple(map(folded, path)) in (self.names or ()):
+            if tuple(map(fold_name, path)) in (self.names or ()):
                 raise Misfit(
                     f"column {'.'.join(path)} was dropped from the table or renamed, and its older files still have "
                     "it: the old values would come back. Write it under another name"
@@ -74,13 +74,13 @@ class ColumnIds:
 def recorded_names(properties: Mapping[str, str]) -> frozenset[Path] | None:
     """Returns the folded paths of the columns that a table has recorded. None if it has recorded none."""
     text = properties.get(COLUMNS)
-    return None if text is None else frozenset(tuple(map(folded, path)) for path in json.loads(text))
+    return None if text is None else frozenset(tuple(map(fold_name, path)) for path in json.loads(text))
 
 
 def paths(fields: Iterable[Field]) -> Iterator[Path]:
     """Yields the folded paths of columns and of the fields in them, as ADD COLUMNS names them."""
     for field in fields:
-        path = (folded(field.name),)
+        path = (fold_name(field.name),)
         yield path
         yield from _paths_inside(field.type, path)
 
@@ -112,19 +112,19 @@ class _IdAssignment:
     def _field(self, field: Field, path: tuple[str, ...]) -> Field:
         if field.id is None:
             self._last += 1
-            field = replace(field, id=self._last, physical=self._physical(path))
-        return replace(field, type=self._inside(field.type, path))
+            field = replace(field, id=self._last, physical=self._physical_name(path))
+        return replace(field, type=self._assign_inside(field.type, path))
 
-    def _physical(self, path: tuple[str, ...]) -> str:
+    def _physical_name(self, path: tuple[str, ...]) -> str:
         return f"col-{uuid5(NAMESPACE_OID, json.dumps([self._seed, *path]))}" if self._seed else path[-1]
 
-    def _inside(self, kind: Type, path: tuple[str, ...]) -> Type:
+    def _assign_inside(self, kind: Type, path: tuple[str, ...]) -> Type:
         match kind:
             case Struct(fields):
                 return Struct(self.fields(fields, path))
             case Array(element):
-                return Array(self._inside(element, (*path, "element")))
+                return Array(self._assign_inside(element, (*path, "element")))
             case Map(key, value):
-                return Map(self._inside(key, (*path, "key")), self._inside(value, (*path, "value")))
+                return Map(self._assign_inside(key, (*path, "key")), self._assign_inside(value, (*path, "value")))
             case _:
                 return kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tidegate.platform.core.schema.column_types import Field, Struct, Type, folded, quoted
+from tidegate.platform.core.schema.column_types import Field, Struct, Type, fold_name, quote_name
 
 #: Characters that the name of a column or the path of a field does not have.
 _EXPRESSION_CHARACTER = re.compile(r"""[()\[\]{}'"`+*/|<>=!:,?%]""")
@@ -27,8 +27,8 @@ def root_of(text: str, names: Sequence[str] = ()) -> str:
         text: a reference that is no expression.
         names: the columns. Without them, the first part of a path is taken as the column.
     """
-    known = {folded(name) for name in names}
-    return text if folded(text) in known else text.split(".")[0]
+    known = {fold_name(name) for name in names}
+    return text if fold_name(text) in known else text.split(".")[0]
 
 
 def path_of(text: str, fields: Sequence[Field]) -> tuple[str, ...] | None:
@@ -57,20 +57,20 @@ def paths_of(text: str, fields: Sequence[Field]) -> Iterator[tuple[str, ...]]:
         text: a reference that is no expression.
         fields: the columns.
     """
-    yield from ((field.name,) for field in fields if folded(field.name) == folded(text))
+    yield from ((field.name,) for field in fields if fold_name(field.name) == fold_name(text))
     for field in fields:
-        start = f"{folded(field.name)}."
-        if folded(text).startswith(start) and isinstance(field.type, Struct):
+        start = f"{fold_name(field.name)}."
+        if fold_name(text).startswith(start) and isinstance(field.type, Struct):
             yield from ((field.name, *below) for below in paths_of(text[len(start) :], field.type.fields))
 
 
-def spelled(path: Sequence[str], fields: Sequence[Field]) -> tuple[str, ...] | None:
+def spell_path(path: Sequence[str], fields: Sequence[Field]) -> tuple[str, ...] | None:
     """Returns a path as the table spells it. None if the table does not have it."""
     name, *below = path
-    field = next((field for field in fields if folded(field.name) == folded(name)), None)
+    field = next((field for field in fields if fold_name(field.name) == fold_name(name)), None)
     if field is None or not below:
         return None if field is None else (field.name,)
-    rest = spelled(below, field.type.fields) if isinstance(field.type, Struct) else None
+    rest = spell_path(below, field.type.fields) if isinstance(field.type, Struct) else None
     return None if rest is None else (field.name, *rest)
 
 
@@ -91,4 +91,4 @@ def type_at(path: Sequence[str], fields: Sequence[Field]) -> Type:
 
 def quote_path(path: Sequence[str]) -> str:
     """Returns a path quoted for SQL."""
-    return ".".join(quoted(part) for part in path)
+    return ".".join(quote_name(part) for part in path)

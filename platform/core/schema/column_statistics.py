@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from tidegate.platform.core.schema.column_reference import quote_path
-from tidegate.platform.core.schema.column_types import Decimal, Field, Simple, Struct, folded
+from tidegate.platform.core.schema.column_types import Decimal, Field, Simple, Struct, fold_name
 from tidegate.platform.core.schema.names import RESCUED_COLUMN
 
 #: Delta's property of the columns of which it keeps statistics. It has no others, also not in a file of OPTIMIZE.
@@ -45,7 +45,7 @@ def only_statistics(paths: Iterable[Sequence[str]]) -> dict[str, str]:
 
 def is_personal(name: str, personal: Collection[str]) -> bool:
     """Return whether a column is personal, or has a personal field."""
-    root = folded(name)
+    root = fold_name(name)
     return bool(personal) and (
         root == RESCUED_COLUMN or any(part == root or part.startswith(f"{root}.") for part in personal)
     )
@@ -53,7 +53,7 @@ def is_personal(name: str, personal: Collection[str]) -> bool:
 
 def is_personal_path(path: Sequence[str], personal: Collection[str]) -> bool:
     """Return whether a column or nested field is personal, or in one that is, by each reading of its name."""
-    lower = [folded(part) for part in path]
+    lower = [fold_name(part) for part in path]
     return lower[0] == RESCUED_COLUMN or any(
         ".".join(lower[:length]) in personal for length in range(1, len(lower) + 1)
     )

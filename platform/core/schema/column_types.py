@@ -123,7 +123,7 @@ class Struct:
 
     def sql(self) -> str:
         """The type in SQL."""
-        return f"struct<{','.join(f'{quoted(field.name)}:{field.type.sql()}' for field in self.fields)}>"
+        return f"struct<{','.join(f'{quote_name(field.name)}:{field.type.sql()}' for field in self.fields)}>"
 
 
 Type = Simple | Decimal | Array | Map | Struct
@@ -210,25 +210,25 @@ def levels(kind: Type) -> int:
     return 0
 
 
-def unmapped(kind: Type) -> Type:
+def strip_ids(kind: Type) -> Type:
     """The type without the ids and physical names that a table gives its fields."""
     match kind:
         case Struct(fields):
-            return Struct(tuple(replace(field, type=unmapped(field.type), id=None, physical=None) for field in fields))
+            return Struct(tuple(replace(field, type=strip_ids(field.type), id=None, physical=None) for field in fields))
         case Array(element):
-            return Array(unmapped(element))
+            return Array(strip_ids(element))
         case Map(key, value):
-            return Map(unmapped(key), unmapped(value))
+            return Map(strip_ids(key), strip_ids(value))
         case _:
             return kind
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A name as a quoted SQL identifier."""
     return f"`{name.replace('`', '``')}`"
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """Returns the form in which names are compared: Spark takes two names for one if their forms are equal.
 
     It is Java's `String.equalsIgnoreCase`: each character becomes upper case and then lower case. `str.lower` differs:

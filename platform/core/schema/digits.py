@@ -15,7 +15,7 @@ _EXPONENT = re.compile("[eE][+-]?0*+([0-9]*+)", re.ASCII)
 _MAX_EXPONENT_DIGITS = 9
 
 
-def exact(text: str) -> decimal.Decimal | None:
+def parse_exact(text: str) -> decimal.Decimal | None:
     """Return the decimal of a text, to be compared. Written out, it may have very many zeros.
 
     Args:
@@ -39,14 +39,14 @@ def keeps(text: str, kind: Literal["double", "float"] = "double") -> bool:
         kind: the type.
     """
     made = float(text)
-    said = exact(text)
+    said = parse_exact(text)
     if said is None:
         return not re.search("[1-9]", re.split("[eE]", text)[0])
     if kind == "float":
         made = struct.unpack("f", struct.pack("f", made))[0]
     if not said or not math.isfinite(made):
         return not said
-    if exact(repr(made)) == said and kind == "double":
+    if parse_exact(repr(made)) == said and kind == "double":
         return True
     digits = len("".join(map(str, said.as_tuple().digits)).strip("0"))
     return decimal.Context(prec=digits, rounding=decimal.ROUND_HALF_UP).create_decimal(made) == said

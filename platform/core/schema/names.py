@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 
-from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, folded, inner_fields
+from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, fold_name, inner_fields
 from tidegate.platform.core.schema.misfit import Misfit
 
 #: Columns that Tidegate adds to loaded tables.
@@ -51,8 +51,8 @@ def check_names(fields: Iterable[Field], *, reserved: Collection[str] = ()) -> N
     """
     _check_level(fields, "")
     for field in fields:
-        if folded(field.name) in reserved or folded(field.name) == _HIDDEN:
-            whose = "Spark" if folded(field.name) == _HIDDEN else "Tidegate"
+        if fold_name(field.name) in reserved or fold_name(field.name) == _HIDDEN:
+            whose = "Spark" if fold_name(field.name) == _HIDDEN else "Tidegate"
             raise Misfit(f"column {field.name} has the name of a column that {whose} adds; write it under another name")
 
 
@@ -80,11 +80,11 @@ def check_new_name(name: str, reserved: Collection[str]) -> None:
     Raises:
         Misfit: the name is reserved.
     """
-    if folded(name).startswith(OWN_NAME_PREFIX):
+    if fold_name(name).startswith(OWN_NAME_PREFIX):
         raise Misfit(
             f"column {name} has a name with which Tidegate computes ({OWN_NAME_PREFIX}…); write it under another name"
         )
-    if folded(name) in reserved:
+    if fold_name(name) in reserved:
         raise Misfit(
             f"column {name} has the name of a column that silver or an export of the table adds; write it under "
             "another name, or give it one by `rename` of `silver` in lake.yaml, or leave it out of silver by "
@@ -108,7 +108,7 @@ def check_columns(names: Collection[str], *, ours: Collection[str], reserved: Co
         check_new_name(name, reserved)
 
 
-def usable(fields: Iterable[Field]) -> list[Field]:
+def usable_fields(fields: Iterable[Field]) -> list[Field]:
     """The fields that can be columns of a loaded table. A row with other fields is refused."""
     found: dict[str, Field] = {}
     left = MAX_FIELDS
@@ -119,7 +119,7 @@ def usable(fields: Iterable[Field]) -> list[Field]:
             continue
         left -= 1 + sum(1 for _ in inner_fields(field.type))
         if left >= 0:
-            found.setdefault(folded(field.name), field)
+            found.setdefault(fold_name(field.name), field)
     return list(found.values())
 
 
@@ -132,12 +132,12 @@ def _check_level(fields: Iterable[Field], path: str) -> None:
             raise Misfit(
                 f"column {path}{field.name[:60]}… has a name of more than {_MAX_NAME:,} characters; shorten it"
             )
-        twin = seen.get(folded(field.name))
+        twin = seen.get(fold_name(field.name))
         if twin is not None:
             how = "by case only" if twin.lower() == field.name.lower() else "by letters that are one for Spark"
             why = "" if twin == field.name else f": it differs from {path}{twin} {how}"
             raise Misfit(f"column {path}{field.name} is there twice{why}; write one under another name")
-        seen[folded(field.name)] = field.name
+        seen[fold_name(field.name)] = field.name
         for inner in _structs(field):
             _check_level(inner, f"{path}{field.name}.")
 
@@ -166,11 +166,11 @@ def silver_source_columns(fields: Iterable[Field], *, is_registered: bool) -> tu
 
 
 def suggest_names(name: str, known: Sequence[str]) -> str:
-    """Returns what names there are instead of one that nothing has: all, or of many those that are nearest to it."""
+    """Suggest existing column names for an unknown one: all of them, or the closest matches of many."""
     if len(known) <= _MAX_NAMED:
         return f"it has {', '.join(known)}"
-    spelled = {folded(other): other for other in known}
-    near = get_close_matches(folded(name), spelled, _MAX_NEAR)
+    spelled = {fold_name(other): other for other in known}
+    near = get_close_matches(fold_name(name), spelled, _MAX_NEAR)
     if not near:
         return f"none of its {len(known)} columns has a name like it"
     return f"the nearest of its {len(known)} names are {', '.join(spelled[other] for other in near)}"

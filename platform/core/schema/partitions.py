@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 
-from tidegate.platform.core.schema.column_types import Decimal, Field, Type, folded
+from tidegate.platform.core.schema.column_types import Decimal, Field, Type, fold_name
 from tidegate.platform.core.schema.digits import keeps
 from tidegate.platform.core.schema.misfit import Misfit
 
@@ -29,15 +29,15 @@ def check_partition(values: Mapping[str, str | None], columns: Sequence[Field]) 
     Raises:
         Misfit: other columns than the table's, or a value that its type cannot hold.
     """
-    found = {folded(name): value for name, value in values.items()}
-    if set(found) != {folded(column.name) for column in columns}:
+    found = {fold_name(name): value for name, value in values.items()}
+    if set(found) != {fold_name(column.name) for column in columns}:
         named = sorted(column.name for column in columns)
         raise Misfit(f"its path has the partition columns {sorted(values) or 'none'}, the table has {named or 'none'}")
     for column in columns:
-        value = found[folded(column.name)]
+        value = found[fold_name(column.name)]
         if value is not None and not _holds(column.type, value):
             raise Misfit(f"partition value {column.name}={value} is not a {column.type.sql()}")
-    return {column.name: found[folded(column.name)] for column in columns}
+    return {column.name: found[fold_name(column.name)] for column in columns}
 
 
 def _holds(kind: Type, value: str) -> bool:

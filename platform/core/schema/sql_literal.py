@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.column_types import quote_name
 
 _QUOTED_OR_SPACE = re.compile(r"""('[^']*'|"[^"]*"|`[^`]*`)|\s+""")
 #: With one of these, a line end may mean something, or a quotation mark may be no end.
@@ -44,4 +44,4 @@ def properties_sql(properties: Mapping[str, str]) -> str:
 
 def delta_table(location: str) -> str:
     """Returns a Delta table as SQL names it by its location. A location may contain what a key of S3 may."""
-    return f"delta.{quoted(location)}"
+    return f"delta.{quote_name(location)}"

@@ -81,22 +81,22 @@ def _nested_type(sql: str) -> Type:
     from sqlglot.errors import SqlglotError
 
     try:
-        return _converted(exp.DataType.build(sql, dialect="databricks"))
+        return _convert_type(exp.DataType.build(sql, dialect="databricks"))
     except (SqlglotError, ValueError) as error:
         raise ValueError(
             f"{sql!r} is not a type of Spark SQL: a nested one is array<…>, map<…,…> or struct<…> of simple ones"
         ) from error
 
 
-def _converted(parsed: exp.DataType) -> Type:
+def _convert_type(parsed: exp.DataType) -> Type:
     inner = parsed.expressions
     match parsed.this.value, len(inner):
         case "ARRAY", 1:
-            return Array(_converted(inner[0]))
+            return Array(_convert_type(inner[0]))
         case "MAP", 2:
-            return Map(_converted(inner[0]), _converted(inner[1]))
+            return Map(_convert_type(inner[0]), _convert_type(inner[1]))
         case "STRUCT", n if n:
-            return Struct(tuple(Field(field.this.name, _converted(field.kind)) for field in inner))
+            return Struct(tuple(Field(field.this.name, _convert_type(field.kind)) for field in inner))
         case "VARIANT", _:
             return Simple("variant")
         case _:

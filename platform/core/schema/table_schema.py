@@ -17,18 +17,18 @@ from tidegate.platform.core.schema.column_types import (
     Struct,
     Type,
     field_from_json,
-    folded,
+    fold_name,
     grows,
     inner_fields,
     levels,
-    quoted,
-    unmapped,
+    quote_name,
+    strip_ids,
     widens,
 )
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import VARIANT_COLUMN, check_names, check_new_name, check_number, needs_mapping
 from tidegate.platform.core.schema.sql_types import parse_sql_type, simple_type
-from tidegate.platform.core.schema.united import united
+from tidegate.platform.core.schema.united import add_missing_fields
 
 #: Effect of a file's new columns: `evolve` adds them, `strict` refuses the file. A file of `variant` brings none: each
 #: JSON object is one value of the column `data`. Nor does a file of `rescue`: what no column takes is in
@@ -79,7 +79,7 @@ class TableSchema:
         return cls(tuple(field_from_json(field) for field in body.get("fields", ())), tuple(partitions))
 
     @classmethod
-    def unborn(cls, declared: Mapping[str, str], partitions: Mapping[str, str]) -> TableSchema:
+    def from_declared(cls, declared: Mapping[str, str], partitions: Mapping[str, str]) -> TableSchema:
         """The schema of a table before its first file.
 
         Args:
@@ -91,7 +91,7 @@ class TableSchema:
         """
         columns = [Field(name, parse_sql_type(kind)) for name, kind in declared.items()]
         paths = [Field(name, simple_type(kind)) for name, kind in partitions.items()]
-        fixed = frozenset(folded(field.name) for field in columns)
+        fixed = frozenset(fold_name(field.name) for field in columns)
         return cls((*columns, *paths), tuple(partitions), fixed, born=False)
 
     @property
@@ -107,32 +107,32 @@ class TableSchema:
     @property
     def spelling(self) -> dict[str, str]:
         """The table's spelling of the columns that files hold, by lower-case name."""
-        return {folded(field.name): field.name for field in self.columns}
+        return {fold_name(field.name): field.name for field in self.columns}
 
     @property
     def mapped(self) -> bool:
         """Whether the table maps its columns."""
-        return any(inner.id is not None for inner in self._all())
+        return any(inner.id is not None for inner in self._walk_fields())
 
     @property
     def holds_objects(self) -> bool:
         """Whether the table has whole JSON objects in its column `data`, as `schema: variant` makes it."""
-        data = self.named(VARIANT_COLUMN)
+        data = self.find_column(VARIANT_COLUMN)
         return data is not None and data.type == VARIANT
 
-    def missing(self, fields: Iterable[Field]) -> Iterator[tuple[tuple[str, ...], Type]]:
+    def missing_fields(self, fields: Iterable[Field]) -> Iterator[tuple[tuple[str, ...], Type]]:
         """The fields, nested ones too, that the schema lacks: path and type, in the form of ADD COLUMNS."""
-        yield from _missing(self.fields, fields, ())
+        yield from _missing_fields(self.fields, fields, ())
 
     def type_changes(self, fields: Iterable[Field]) -> Iterator[tuple[str, Type, Type]]:
         """The fields, nested ones too, that the schema has with another type: name, its type, type of the field."""
         yield from _type_changes(self.fields, fields, "")
 
-    def named(self, name: str) -> Field | None:
+    def find_column(self, name: str) -> Field | None:
         """A column by its name; case does not count."""
-        return next((field for field in self.fields if folded(field.name) == folded(name)), None)
+        return next((field for field in self.fields if fold_name(field.name) == fold_name(name)), None)
 
-    def taking(self, fields: Iterable[Field], policy: Policy, *, reserved: Collection[str] = ()) -> TableSchema:
+    def accept_fields(self, fields: Iterable[Field], policy: Policy, *, reserved: Collection[str] = ()) -> TableSchema:
         """The schema after a file with these columns is in the table. Returns `self` if the file adds nothing.
 
         A column of the path that is also in the file is ignored here: the reader checks whether their values agree.
@@ -153,11 +153,11 @@ class TableSchema:
                     f"column {field.name} is nested deeper than {MAX_LEVELS} levels, which Spark cannot read; "
                     "write deeper parts as text"
                 )
-        self.ids.require_new(path for path, _ in self.missing(fields))
-        from_path = {folded(name) for name in self.partitions}
-        columns = {folded(field.name): field for field in self.columns}
+        self.ids.require_new(path for path, _ in self.missing_fields(fields))
+        from_path = {fold_name(name) for name in self.partitions}
+        columns = {fold_name(field.name): field for field in self.columns}
         for field in fields:
-            name = folded(field.name)
+            name = fold_name(field.name)
             if name in from_path:
                 continue
             known = columns.get(name)
@@ -165,10 +165,10 @@ class TableSchema:
                 check_new_name(field.name, self.reserved)
                 if policy == "strict" and self.born:
                     raise Misfit(f"column {field.name} is not in the table, and its `schema` in lake.yaml is strict")
-                columns[name] = Field(field.name, unmapped(field.type))
+                columns[name] = Field(field.name, strip_ids(field.type))
             else:
                 _require_spelling(known.name, field.name, "")
-                kind = self._merged(known.type, field.type, field.name, policy, fixed=name in self.fixed)
+                kind = self._merge_types(known.type, field.type, field.name, policy, fixed=name in self.fixed)
                 columns[name] = replace(known, type=kind)
         found = (*columns.values(), *self.partition_fields)
         widened = self.widened or (self.born and any(self.type_changes(found)))
@@ -177,20 +177,22 @@ class TableSchema:
         check_number(fields)
         return replace(self, fields=found, widened=widened)
 
-    def adding(self, fields: Iterable[Field]) -> TableSchema:
+    def with_missing_fields(self, fields: Iterable[Field]) -> TableSchema:
         """The schema with the missing fields added, nested ones too. Fields that it has keep their type.
 
         Args:
             fields: each name once.
         """
-        columns = {folded(field.name): field for field in self.columns}
+        columns = {fold_name(field.name): field for field in self.columns}
         for field in fields:
-            name = folded(field.name)
+            name = fold_name(field.name)
             known = columns.get(name)
             if known is None:
-                columns[name] = Field(field.name, unmapped(field.type))
+                columns[name] = Field(field.name, strip_ids(field.type))
             else:
-                columns[name] = replace(known, type=united(known.type, field.type, fixed=name in self.fixed))
+                columns[name] = replace(
+                    known, type=add_missing_fields(known.type, field.type, fixed=name in self.fixed)
+                )
         found = (*columns.values(), *self.partition_fields)
         return self if found == self.fields else replace(self, fields=found)
 
@@ -199,10 +201,10 @@ class TableSchema:
 
         Each type must be one that the column can become.
         """
-        wider = _typed(self.fields, fields)
+        wider = _with_types(self.fields, fields)
         return self if wider == self.fields else replace(self, fields=wider, widened=True)
 
-    def without(self, names: Collection[str]) -> TableSchema:
+    def without_columns(self, names: Collection[str]) -> TableSchema:
         """The schema without some columns."""
         return replace(self, fields=tuple(field for field in self.fields if field.name not in names))
 
@@ -210,7 +212,7 @@ class TableSchema:
         """The schema with more columns before the columns of files: Delta keeps bounds only of the first columns."""
         return replace(self, fields=(*fields, *self.columns, *self.partition_fields))
 
-    def for_delta(self) -> tuple[TableSchema, dict[str, str]]:
+    def to_delta(self) -> tuple[TableSchema, dict[str, str]]:
         """The schema of the table that has these columns, in the form that Delta accepts, and the properties it needs.
 
         What only a preparation knows is left out: which types are configured, and that the table does not exist yet.
@@ -222,13 +224,13 @@ class TableSchema:
             return TableSchema(self.fields, self.partitions), self.growth
         # No column of a table that maps none has ever been dropped or renamed, so all names are still free.
         ids = self.ids if self.mapped else replace(self.ids, seed="")
-        return TableSchema(ids.given(self.fields), self.partitions), BY_NAME | self.growth
+        return TableSchema(ids.assign_ids(self.fields), self.partitions), BY_NAME | self.growth
 
     @property
     def growth(self) -> dict[str, str]:
         """The properties that the table needs: for wider types, unmeasured columns and names of a producer's files."""
         statistics = statistics_property(self.fields, self.unmeasured, self.partitions)
-        return (WIDENED if self.widened else {}) | statistics | self.ids.recorded(self.fields)
+        return (WIDENED if self.widened else {}) | statistics | self.ids.to_properties(self.fields)
 
     def to_spark(self) -> dict[str, Any]:
         """Spark's schema JSON, parsed."""
@@ -238,19 +240,19 @@ class TableSchema:
         """The columns that files hold as a column list of SQL."""
         return columns_sql(self.columns)
 
-    def _all(self) -> Iterable[Field]:
+    def _walk_fields(self) -> Iterable[Field]:
         return (inner for field in self.fields for inner in (field, *inner_fields(field.type)))
 
-    def _merged(self, known: Type, given: Type, path: str, policy: Policy, *, fixed: bool) -> Type:
+    def _merge_types(self, known: Type, given: Type, path: str, policy: Policy, *, fixed: bool) -> Type:
         """The column's type after it has accepted the file's type."""
         match known, given:
             case Struct(), Struct():
                 return self._merged_struct(known, given, path, policy, fixed=fixed)
             case Array(), Array():
-                return Array(self._merged(known.element, given.element, f"{path}[]", policy, fixed=fixed))
+                return Array(self._merge_types(known.element, given.element, f"{path}[]", policy, fixed=fixed))
             case Map(), Map():
-                key = self._merged(known.key, given.key, f"{path} (key)", "strict", fixed=fixed)
-                return Map(key, self._merged(known.value, given.value, f"{path}[]", policy, fixed=fixed))
+                key = self._merge_types(known.key, given.key, f"{path} (key)", "strict", fixed=fixed)
+                return Map(key, self._merge_types(known.value, given.value, f"{path}[]", policy, fixed=fixed))
         holds = grows if self.grows else widens
         if known == given or (holds(given, known) and "[]" not in path):
             return known
@@ -259,25 +261,25 @@ class TableSchema:
         raise Misfit(f"column {path} is {given.sql()}, but the table's is {known.sql()}; {_remedy(known, given)}")
 
     def _merged_struct(self, known: Struct, given: Struct, path: str, policy: Policy, *, fixed: bool) -> Struct:
-        fields = {folded(field.name): field for field in known.fields}
+        fields = {fold_name(field.name): field for field in known.fields}
         for field in given.fields:
-            below, there = f"{path}.{field.name}", fields.get(folded(field.name))
+            below, there = f"{path}.{field.name}", fields.get(fold_name(field.name))
             if there is not None:
                 _require_spelling(there.name, field.name, f"{path}.")
-                kind = self._merged(there.type, field.type, below, policy, fixed=fixed)
-                fields[folded(field.name)] = replace(there, type=kind)
+                kind = self._merge_types(there.type, field.type, below, policy, fixed=fixed)
+                fields[fold_name(field.name)] = replace(there, type=kind)
             elif fixed or (policy == "strict" and self.born):
                 why = "lake.yaml fixes the column's type" if fixed else "its `schema` in lake.yaml is strict"
                 raise Misfit(f"field {below} is not in the table, and {why}")
             else:
-                fields[folded(field.name)] = Field(field.name, unmapped(field.type))
+                fields[fold_name(field.name)] = Field(field.name, strip_ids(field.type))
         return Struct(tuple(fields.values()))
 
 
 def _require_spelling(known: str, given: str, above: str) -> None:
     """Refuse a name that is the table's for Spark, and that Spark's readers of files do not find.
 
-    They compare `str.lower`, which is less than `folded`.
+    They compare `str.lower`, which is less than `fold_name`.
     """
     if known.lower() != given.lower():
         raise Misfit(
@@ -309,14 +311,14 @@ def _remedy(known: Type, given: Type) -> str:
     return f"write the column as {known.sql()} or under another name, {declared}"
 
 
-def _missing(
+def _missing_fields(
     known: Iterable[Field], wanted: Iterable[Field], path: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Type]]:
-    there = {folded(field.name): field for field in known}
+    there = {fold_name(field.name): field for field in known}
     for field in wanted:
-        found = there.get(folded(field.name))
+        found = there.get(fold_name(field.name))
         if found is None:
-            yield (*path, field.name), unmapped(field.type)
+            yield (*path, field.name), strip_ids(field.type)
         else:
             yield from _missing_nested_fields(found.type, field.type, (*path, found.name))
 
@@ -324,7 +326,7 @@ def _missing(
 def _missing_nested_fields(known: Type, wanted: Type, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Type]]:
     match known, wanted:
         case Struct(fields), Struct(others):
-            yield from _missing(fields, others, path)
+            yield from _missing_fields(fields, others, path)
         case Array(element), Array(other):
             yield from _missing_nested_fields(element, other, (*path, "element"))
         case Map(_, value), Map(_, other):
@@ -332,9 +334,9 @@ def _missing_nested_fields(known: Type, wanted: Type, path: tuple[str, ...]) -> 
 
 
 def _type_changes(known: Iterable[Field], wanted: Iterable[Field], above: str) -> Iterator[tuple[str, Type, Type]]:
-    there = {folded(field.name): field for field in known}
+    there = {fold_name(field.name): field for field in known}
     for field in wanted:
-        if found := there.get(folded(field.name)):
+        if found := there.get(fold_name(field.name)):
             yield from _nested_type_changes(found.type, field.type, f"{above}{found.name}")
 
 
@@ -351,11 +353,11 @@ def _nested_type_changes(known: Type, wanted: Type, name: str) -> Iterator[tuple
             yield name, known, wanted
 
 
-def _typed(known: Iterable[Field], wanted: Iterable[Field]) -> tuple[Field, ...]:
+def _with_types(known: Iterable[Field], wanted: Iterable[Field]) -> tuple[Field, ...]:
     """The fields, with the types of the wanted fields of their names."""
-    types = {folded(field.name): field.type for field in wanted}
+    types = {fold_name(field.name): field.type for field in wanted}
     return tuple(
-        replace(field, type=_with_nested_types(field.type, types.get(folded(field.name), field.type)))
+        replace(field, type=_with_nested_types(field.type, types.get(fold_name(field.name), field.type)))
         for field in known
     )
 
@@ -363,7 +365,7 @@ def _typed(known: Iterable[Field], wanted: Iterable[Field]) -> tuple[Field, ...]
 def _with_nested_types(known: Type, wanted: Type) -> Type:
     match known, wanted:
         case Struct(fields), Struct(others):
-            return Struct(_typed(fields, others))
+            return Struct(_with_types(fields, others))
         case Array(element), Array(other):
             return Array(_with_nested_types(element, other))
         case Map(key, value), Map(other_key, other):
@@ -374,4 +376,4 @@ def _with_nested_types(known: Type, wanted: Type) -> Type:
 
 def columns_sql(fields: Iterable[Field]) -> str:
     """Fields as a column list of SQL."""
-    return ", ".join(f"{quoted(field.name)} {field.type.sql()}" for field in fields)
+    return ", ".join(f"{quote_name(field.name)} {field.type.sql()}" for field in fields)

@@ -15,9 +15,9 @@ from tidegate.platform.core.schema.column_types import (
     Struct,
     Type,
     field_from_json,
-    folded,
+    fold_name,
+    strip_ids,
     type_from_json,
-    unmapped,
 )
 
 #: Metadata of a column that the server shows: a double would change one of its numbers.
@@ -42,7 +42,7 @@ def parse_shown_field(body: Mapping[str, Any]) -> Field:
     return replace(field, type=_mark_exact(field.type)) if (body.get("metadata") or {}).get(_EXACT) else field
 
 
-def united(known: Type, given: Type, *, fixed: bool = False) -> Type:
+def add_missing_fields(known: Type, given: Type, *, fixed: bool = False) -> Type:
     """Returns a type with the fields of the other type that it lacks, at every depth. Its other parts stay.
 
     Args:
@@ -52,26 +52,26 @@ def united(known: Type, given: Type, *, fixed: bool = False) -> Type:
     """
     match known, given:
         case Struct(fields), Struct(others) if not fixed:
-            found = {folded(field.name): field for field in fields}
+            found = {fold_name(field.name): field for field in fields}
             for field in others:
-                name = folded(field.name)
+                name = fold_name(field.name)
                 there = found.get(name)
-                kind = united(there.type, field.type, fixed=False) if there else unmapped(field.type)
+                kind = add_missing_fields(there.type, field.type, fixed=False) if there else strip_ids(field.type)
                 found[name] = replace(there, type=kind) if there else Field(field.name, kind)
             return Struct(tuple(found.values()))
         case Array(element), Array(other):
-            return Array(united(element, other, fixed=fixed))
+            return Array(add_missing_fields(element, other, fixed=fixed))
         case Map(key, value), Map(_, other):
-            return Map(key, united(value, other, fixed=fixed))
+            return Map(key, add_missing_fields(value, other, fixed=fixed))
     return known
 
 
-def narrowest(shown: Iterable[Iterable[Field]]) -> list[Field]:
+def narrowest_columns(shown: Iterable[Iterable[Field]]) -> list[Field]:
     """Returns the columns that several formats show, each once, in the order of their first one.
 
     The types do not depend on the order: each is the narrowest that holds the values of all, or text without values.
     """
-    columns = [replace(field, type=_plain(field.type)) for field in _each_once(shown)]
+    columns = [replace(field, type=_plain_type(field.type)) for field in _each_once(shown)]
     return [replace(field, type=_TEXT) if field.type == _NOTHING else field for field in columns]
 
 
@@ -79,18 +79,18 @@ def _each_once(shown: Iterable[Iterable[Field]]) -> list[Field]:
     found: dict[str, Field] = {}
     for fields in shown:
         for field in fields:
-            known = found.get(folded(field.name))
-            kind = holding(known.type, field.type) if known else field.type
-            found[folded(field.name)] = replace(known or field, type=kind)
+            known = found.get(fold_name(field.name))
+            kind = common_type(known.type, field.type) if known else field.type
+            found[fold_name(field.name)] = replace(known or field, type=kind)
     return list(found.values())
 
 
-def holding(left: Type, right: Type) -> Type:
+def common_type(left: Type, right: Type) -> Type:
     """Returns the narrowest type that holds the values of two inferred types, at every depth; text if no other does."""
     if left == right:
         return left
     if isinstance(left, ExactNumber) or isinstance(right, ExactNumber):
-        kind = holding(_plain(left), _plain(right))
+        kind = common_type(_plain_type(left), _plain_type(right))
         # One of the numbers would be another one as a double, and none is one as text.
         return _mark_exact(kind) if kind != _FLOATING and _is_number(kind) else _TEXT
     if _NOTHING in (left, right):
@@ -100,9 +100,9 @@ def holding(left: Type, right: Type) -> Type:
         case Struct(fields), Struct(others):
             return Struct(tuple(sorted(_each_once((fields, others)), key=lambda field: field.name)))
         case Array(element), Array(other):
-            return Array(holding(element, other))
+            return Array(common_type(element, other))
         case Map(Simple("string"), value), Map(Simple("string"), other):
-            return Map(_TEXT, holding(value, other))
+            return Map(_TEXT, common_type(value, other))
     kinds = {left, right}
     if kinds == {Simple("date"), Simple("timestamp")}:
         return Simple("timestamp")
@@ -113,7 +113,7 @@ def _mark_exact(kind: Type) -> Type:
     return ExactNumber(str(kind.json()))
 
 
-def _plain(kind: Type) -> Type:
+def _plain_type(kind: Type) -> Type:
     return type_from_json(kind.name) if isinstance(kind, ExactNumber) else kind
 
 

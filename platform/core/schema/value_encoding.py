@@ -14,8 +14,8 @@ from tidegate.platform.core.schema.column_types import (
     Simple,
     Struct,
     Type,
-    folded,
-    quoted,
+    fold_name,
+    quote_name,
     widens,
 )
 from tidegate.platform.core.schema.sql_literal import literal
@@ -66,7 +66,7 @@ def _bytes(value: str, given: Type) -> str:
     return f"if({value} IS NULL, NULL, coalesce({data}, raise_error({literal(problem)})))"
 
 
-def _whole(value: str, given: Type) -> str:
+def _decode_whole(value: str, given: Type) -> str:
     if given not in (*WHOLE, Simple("string")):
         raise NotEncoded(f"is {given.sql()}, and an encoded time is a whole number")
     return f"CAST({value} AS BIGINT)"
@@ -81,15 +81,15 @@ def _time(thousands: int, sql: str) -> Callable[[str, Type], str]:
     """
     latest, earliest = (bound // thousands for bound in _INFINITE)
 
-    def decoded(value: str, given: Type) -> str:
-        number = _whole(value, given)
+    def decode_time(value: str, given: Type) -> str:
+        number = _decode_whole(value, given)
         # Readers in most languages have years from 1 to 9999 only.
         return (
             f"CASE WHEN {number} >= {latest} THEN TIMESTAMP '9999-12-31 23:59:59.999999Z' "
             f"WHEN {number} <= {earliest} THEN TIMESTAMP '0001-01-01 00:00:00Z' ELSE {sql.format(number)} END"
         )
 
-    return decoded
+    return decode_time
 
 
 def _decimal(type: Decimal) -> Callable[[str, Type], str]:
@@ -103,11 +103,11 @@ def _decimal(type: Decimal) -> Callable[[str, Type], str]:
 
 def _scaled_decimal_sql(value: str, given: Struct, type: Decimal) -> str:
     """Returns SQL of a decimal that comes with its scale. A cast would round one that has more digits than the type."""
-    fields = {folded(field.name): field for field in given.fields}
+    fields = {fold_name(field.name): field for field in given.fields}
     if not fields.keys() >= {"scale", "value"}:
         raise NotEncoded(f"is {given.sql()}, and an encoded number is text, binary, or a struct of `scale` and `value`")
-    scale = f"{value}.{quoted(fields['scale'].name)}"
-    number = _number(f"{value}.{quoted(fields['value'].name)}", fields["value"].type)
+    scale = f"{value}.{quote_name(fields['scale'].name)}"
+    number = _number(f"{value}.{quote_name(fields['value'].name)}", fields["value"].type)
     # A scale is a claim of the producer, and may be the least number of its type, which has no opposite.
     near = f"CAST(least(greatest({scale}, -{_MAX_SCALE}), {_MAX_SCALE}) AS INT)"
     # No number has so many digits that it could be one of all zeros there.
@@ -157,7 +157,7 @@ def _time_of_day(digits: int) -> Encoding:
     """
 
     def sql(value: str, given: Type) -> str:
-        whole, second = _whole(value, given), 10**digits
+        whole, second = _decode_whole(value, given), 10**digits
         number = f"abs({whole})"
         hours, minutes, seconds = (f"CAST({number} DIV {size * second}L{most} AS STRING)" for size, most in _CLOCK)
         return (
@@ -172,7 +172,9 @@ def _time_of_day(digits: int) -> Encoding:
 #: Seconds of an hour, a minute and a second, and what limits their number.
 _CLOCK = ((3600, ""), (60, " % 60"), (1, " % 60"))
 _ENCODINGS: Mapping[str, Encoding] = {
-    "days": Encoding(Simple("date"), lambda value, given: f"date_from_unix_date(CAST({_whole(value, given)} AS INT))"),
+    "days": Encoding(
+        Simple("date"), lambda value, given: f"date_from_unix_date(CAST({_decode_whole(value, given)} AS INT))"
+    ),
     "milliseconds": Encoding(Simple("timestamp"), _time(1_000, "timestamp_millis({})")),
     "microseconds": Encoding(Simple("timestamp"), _time(1, "timestamp_micros({})")),
     "nanoseconds": Encoding(Simple("timestamp"), _time(1, "timestamp_micros(CAST(floor({} / 1000BD) AS BIGINT))")),

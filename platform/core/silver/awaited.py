@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.schema.column_types import Field, Simple, folded, quoted
+from tidegate.platform.core.schema.column_types import Field, Simple, fold_name, quote_name
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.expression_types import LacksColumn, UnsuitableColumns
@@ -43,11 +43,11 @@ def with_awaited(
         try:
             return build(awaited)
         except LacksColumn as error:
-            field = _awaited(error.column, declared)
-            known = [folded(one.name) for one in (*columns, *awaited)]
+            field = _awaited_field(error.column, declared)
+            known = [fold_name(field.name) for field in (*columns, *awaited)]
             is_guess = field.type == UNTYPED
-            is_misspelt = is_guess and bool(get_close_matches(folded(field.name), known, 1, _MIN_SIMILARITY))
-            if folded(field.name) in known or is_misspelt or (is_guess and error.option != _UNTYPED_OPTION):
+            is_misspelt = is_guess and bool(get_close_matches(fold_name(field.name), known, 1, _MIN_SIMILARITY))
+            if fold_name(field.name) in known or is_misspelt or (is_guess and error.option != _UNTYPED_OPTION):
                 raise UnsuitableColumns(
                     f"{error}. If {error.column} is right and no file has had it yet, give its type in `columns` of "
                     "the table: then it is NULL until a file has it"
@@ -62,9 +62,9 @@ def with_awaited(
             ) from None
 
 
-def _awaited(name: str, declared: Mapping[str, str]) -> Field:
+def _awaited_field(name: str, declared: Mapping[str, str]) -> Field:
     for known, kind in declared.items():
-        if folded(known) == folded(name):
+        if fold_name(known) == fold_name(name):
             return Field(known, parse_sql_type(kind))
     return Field(name, UNTYPED)
 
@@ -74,9 +74,9 @@ def with_nulls(relation: str, awaited: Sequence[Field]) -> str:
     if not awaited:
         return relation
     nulls = (
-        f"NULL AS {quoted(field.name)}"
+        f"NULL AS {quote_name(field.name)}"
         if field.type == UNTYPED
-        else f"CAST(NULL AS {field.type.sql()}) AS {quoted(field.name)}"
+        else f"CAST(NULL AS {field.type.sql()}) AS {quote_name(field.name)}"
         for field in awaited
     )
     return f"(SELECT *, {', '.join(nulls)} FROM {relation})"
@@ -91,8 +91,8 @@ def awaited_encodings(silver: SilverSpec, names: Sequence[str]) -> list[tuple[Fi
         silver: the options.
         names: the columns that rows have.
     """
-    known = {folded(name) for name in names}
+    known = {fold_name(name) for name in names}
     if silver.preset != "debezium":
         return []
-    kinds = {name: encoding(text).type for name, text in silver.decode.items() if folded(name) not in known}
+    kinds = {name: encoding(text).type for name, text in silver.decode.items() if fold_name(name) not in known}
     return [(Field(name, kind), f"CAST(NULL AS {kind.sql()})") for name, kind in kinds.items()]

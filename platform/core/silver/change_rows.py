@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidegate.platform.core.config.silver_columns import CHANGE_COLUMNS, CHANGE_TYPE, COMMIT_VERSION, shown
-from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type, inner_fields, quoted
+from tidegate.platform.core.config.silver_columns import (
+    CHANGE_COLUMNS,
+    CHANGE_TYPE,
+    COMMIT_VERSION,
+    shown_rows_condition,
+)
+from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type, inner_fields, quote_name
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import delta_table
 
@@ -25,7 +30,7 @@ def snapshot_query(location: str, version: int, own: Sequence[str]) -> str:
         own: Tidegate's own columns in the table.
     """
     return _select_change(
-        f"'{INSERT}'", "", version, f"{delta_table(location)} VERSION AS OF {version} WHERE {shown(own)}"
+        f"'{INSERT}'", "", version, f"{delta_table(location)} VERSION AS OF {version} WHERE {shown_rows_condition(own)}"
     )
 
 
@@ -48,7 +53,7 @@ def changes_query(location: str, version: int, keys: Sequence[str], own: Sequenc
     )
     changed = (
         f"SELECT *, {CHANGE_TYPE} IN ('{INSERT}', '{AFTER}') AS {_IS} "
-        f"FROM table_changes_by_path('{location}', {version}, {version}) WHERE {shown(own)}"
+        f"FROM table_changes_by_path('{location}', {version}, {version}) WHERE {shown_rows_condition(own)}"
     )
     sides = (
         f"SELECT *, max({_IS}) OVER key AS {_SOME}, min({_IS}) OVER key AS {_EVERY} "
@@ -80,11 +85,11 @@ def exported_columns(fields: Sequence[Field], own: Sequence[str], *, is_text: bo
         own: Tidegate's own columns, which an export does not have.
         is_text: whether the format has only text.
     """
-    return [_exported(field, is_text=is_text) for field in fields if field.name not in own]
+    return [_export_value(field, is_text=is_text) for field in fields if field.name not in own]
 
 
-def _exported(field: Field, *, is_text: bool) -> str:
-    name = quoted(field.name)
+def _export_value(field: Field, *, is_text: bool) -> str:
+    name = quote_name(field.name)
     if _has_variant(field.type) or (is_text and isinstance(field.type, Array | Map | Struct)):
         return f"{exact_json(name)} AS {name}"
     if is_text and field.type == Simple("binary"):

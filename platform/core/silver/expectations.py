@@ -87,7 +87,7 @@ def conditions(silver: SilverSpec) -> dict[str, str]:
     return {f"`{name}` of `silver`": text for name, text in found.items()}
 
 
-def skipped(silver: SilverSpec) -> str | None:
+def skip_condition(silver: SilverSpec) -> str | None:
     """Returns the condition that a row does not enter silver, by `skip_when` or an expectation. None if every row does.
 
     Args:

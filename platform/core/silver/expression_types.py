@@ -55,7 +55,7 @@ def types_over(types_of: TypesOf, relation: str, options: Sequence[str]) -> Call
         options: the options that have the expressions, in their order; or one option, which has them all.
     """
 
-    def types(sqls: Sequence[str]) -> Sequence[Type]:
+    def read_types(sqls: Sequence[str]) -> Sequence[Type]:
         try:
             return types_of(sqls, relation)
         except UnfitExpression as error:
@@ -65,7 +65,7 @@ def types_over(types_of: TypesOf, relation: str, options: Sequence[str]) -> Call
                 types_over(types_of, relation, [option])([sql])
             raise
 
-    return types
+    return read_types
 
 
 def unfit_option(text: str, error: UnfitExpression, option: str) -> UnsuitableColumns:

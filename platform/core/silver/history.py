@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import IS_CURRENT, VALID_FROM, VALID_TO
 from tidegate.platform.core.schema.column_reference import is_expression
-from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, folded
+from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, fold_name
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def history(silver: SilverSpec, order_types: Sequence[Type], tracked: Sequence[s
         names = tuple(
             f"o{place}" if is_expression(text) else text.split(".")[-1] for place, text in enumerate(silver.order, 1)
         )
-        if len({folded(name) for name in names}) < len(names):
+        if len({fold_name(name) for name in names}) < len(names):
             names = tuple(f"o{place}" for place in range(1, len(names) + 1))
         bound = Struct(tuple(Field(name, kind) for name, kind in zip(names, order_types, strict=True)))
     return History(tuple(tracked), names, bound, silver.leaves_values)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.schema.casts import cast, try_cast
-from tidegate.platform.core.schema.column_types import Array, Simple, Struct, Type, folded
+from tidegate.platform.core.schema.column_types import Array, Simple, Struct, Type, fold_name
 from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 
@@ -32,11 +32,11 @@ def key_values(name: str, keys: Sequence[str], given: Sequence[str]) -> tuple[st
     Raises:
         WrongKey: an argument names no part of the key, a part is named twice, or one is missing.
     """
-    wanted = f"the key of {name} is {', '.join(keys)}: write {' '.join(_quoted(f'{key}=…') for key in keys)}"
+    wanted = f"the key of {name} is {', '.join(keys)}: write {' '.join(_quote_argument(f'{key}=…') for key in keys)}"
     found: dict[str, str | None] = {}
     for argument in given:
         # A part may have "=" itself, and one part may begin another.
-        parts = [key for key in keys if folded(argument).startswith(f"{folded(key)}=")]
+        parts = [key for key in keys if fold_name(argument).startswith(f"{fold_name(key)}=")]
         if not parts:
             raise WrongKey(f"{argument!r} gives no part of a key: {wanted}")
         key = max(parts, key=len)
@@ -54,7 +54,7 @@ def _value(text: str) -> str | None:
     return None if text.lower() == "null" else text
 
 
-def _quoted(argument: str) -> str:
+def _quote_argument(argument: str) -> str:
     """Returns an argument as a shell takes it. The name of a column may have `$` or a backtick."""
     is_plain = argument.replace("_", "").replace("=…", "").replace(".", "").isalnum()
     return argument if is_plain else shlex.quote(argument)
@@ -77,7 +77,7 @@ def value_of(kind: Type, text: str) -> str:
     return f"unbase64({literal(text)})" if kind == _BINARY else cast(_TEXT, kind, literal(text))
 
 
-def is_no_value(kind: Type, text: str) -> str:
+def is_missing_value(kind: Type, text: str) -> str:
     """Returns the condition that a text is that of no value."""
     if isinstance(kind, Array | Struct):
         return "false" if _is_json(text, list if isinstance(kind, Array) else dict) else "true"

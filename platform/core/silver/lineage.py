@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tidegate.platform.core.config.silver_columns import DELETED, KEY
-from tidegate.platform.core.schema.column_types import folded, quoted
+from tidegate.platform.core.schema.column_types import fold_name, quote_name
 from tidegate.platform.core.silver.row_value import ROW_VALUE
 from tidegate.platform.core.silver.rules import MergeRules
 
@@ -19,30 +19,30 @@ def column_sources(rules: MergeRules, bronze: Sequence[str]) -> dict[str, tuple[
         rules: the rules of the merge.
         bronze: names of bronze's columns.
     """
-    known = {folded(name): name for name in bronze}
-    row = _named(rules.row, known) if rules.row else set()
+    known = {fold_name(name): name for name in bronze}
+    row = _named_columns(rules.row, known) if rules.row else set()
 
     def sources(sql: str) -> set[str]:
-        found = _named(sql, {**known, ROW_VALUE: ROW_VALUE})
+        found = _named_columns(sql, {**known, ROW_VALUE: ROW_VALUE})
         return (found - {ROW_VALUE}) | (row if ROW_VALUE in found else set())
 
     own = {name: sources(value) for name, value in rules.values.items() if name != KEY}
     if KEY in rules.values:
         # Its parts are expressions over the columns of silver.
-        parts = _named(rules.values[KEY], {folded(name): name for name in own})
+        parts = _named_columns(rules.values[KEY], {fold_name(name): name for name in own})
         own[KEY] = set().union(*(own[name] for name in parts))
     own[DELETED] = sources(rules.deleted)
     return {name: tuple(column for column in bronze if column in found) for name, found in own.items() if found}
 
 
-def _named(sql: str, known: Mapping[str, str]) -> set[str]:
+def _named_columns(sql: str, known: Mapping[str, str]) -> set[str]:
     """Returns those of the known columns that an expression names, alone or with a nested field.
 
     Args:
         sql: an expression.
         known: names as they are, by name in lower case: Spark resolves columns case-insensitively.
     """
-    plain = {quoted(name): name for name in known.values()} | {"false": None}
+    plain = {quote_name(name): name for name in known.values()} | {"false": None}
     if sql in plain:
         return {name} if (name := plain[sql]) else set()
     # The code location and merges of plain columns do without this import.
@@ -54,5 +54,5 @@ def _named(sql: str, known: Mapping[str, str]) -> set[str]:
         tree = sqlglot.parse_one(sql, read="databricks")
     except SqlglotError:
         return set()
-    roots = {folded(column.parts[0].name) for column in tree.find_all(exp.Column)}
+    roots = {fold_name(column.parts[0].name) for column in tree.find_all(exp.Column)}
     return {name for lower, name in known.items() if lower in roots}

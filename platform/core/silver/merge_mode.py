@@ -82,7 +82,7 @@ class MergeMode(Enum):
         matched = [clauses[0], *filter(None, [late]), *clauses[1:first]]
         return " ".join([*matched, *deletes, *filter(None, [emptied]), *clauses[first:]])
 
-    def newer(self, order: Sequence[str], tie: str = "true") -> str:
+    def newer_condition(self, order: Sequence[str], tie: str = "true") -> str:
         """Returns the condition that a row `s` is newer than the row `t` of its key.
 
         The columns of the order are compared one after the other. If all of them are equal, the row of the later batch

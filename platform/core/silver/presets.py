@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.schema.aligned import aligned
+from tidegate.platform.core.schema.aligned import align_value
 from tidegate.platform.core.schema.casts import cast
 from tidegate.platform.core.schema.column_reference import is_expression, path_of, quote_path, type_at
 from tidegate.platform.core.schema.column_types import (
@@ -27,12 +27,12 @@ from tidegate.platform.core.schema.column_types import (
     Simple,
     Struct,
     Type,
-    folded,
-    quoted,
+    fold_name,
+    quote_name,
 )
 from tidegate.platform.core.schema.names import RESCUED_COLUMN
 from tidegate.platform.core.schema.sql_literal import literal
-from tidegate.platform.core.schema.united import united
+from tidegate.platform.core.schema.united import add_missing_fields
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 
 #: What Debezium writes in place of a large value that an update did not change.
@@ -61,7 +61,7 @@ _POSITIONS: Sequence[Sequence[str]] = (
 _NO_ORDER = "begin_lsn"
 
 
-def resolved(silver: SilverSpec, columns: Sequence[Field]) -> SilverSpec:
+def resolve_presets(silver: SilverSpec, columns: Sequence[Field]) -> SilverSpec:
     """Returns the options with those that a preset sets. Options that are given in `lake.yaml` stay.
 
     Args:
@@ -107,13 +107,13 @@ def inserts(silver: SilverSpec, columns: Sequence[Field]) -> Inserts | None:
         silver: the options.
         columns: bronze's columns.
     """
-    fields = _by_name(columns)
+    fields = _group_by_name(columns)
     if silver.preset == "dms" and (op := fields.get("op")):
-        return Inserts(f"{quoted(op.name)} = 'I'", "false")
+        return Inserts(f"{quote_name(op.name)} = 'I'", "false")
     if silver.preset != "debezium":
         return None
     payload = _struct(fields.get("payload"))
-    for start, found in (("payload.", _by_name(payload.fields) if payload else {}), ("", fields)):
+    for start, found in (("payload.", _group_by_name(payload.fields) if payload else {}), ("", fields)):
         is_envelope = "op" in found and ("after" in found or "before" in found)
         if is_envelope or "__op" in found:
             op_name = f"{start}{'op' if is_envelope else '__op'}"
@@ -122,13 +122,17 @@ def inserts(silver: SilverSpec, columns: Sequence[Field]) -> Inserts | None:
 
 
 def _debezium(silver: SilverSpec, columns: Sequence[Field]) -> dict[str, Any]:
-    fields = _by_name(columns)
+    fields = _group_by_name(columns)
     payload = _struct(fields.get("payload"))
-    inner = _by_name(payload.fields) if payload else {}
+    inner = _group_by_name(payload.fields) if payload else {}
     for start, found in (("payload.", inner), ("", fields)):
         if "op" in found and ("after" in found or "before" in found):
             return _envelope(silver, start, found, rescues=RESCUED_COLUMN in fields)
-    return _flattened(silver, "payload.", inner) if inner.keys() & FLAT_MARKS else _flattened(silver, "", fields)
+    return (
+        _flattened_options(silver, "payload.", inner)
+        if inner.keys() & FLAT_MARKS
+        else _flattened_options(silver, "", fields)
+    )
 
 
 def _envelope(silver: SilverSpec, start: str, fields: dict[str, Field], *, rescues: bool) -> dict[str, Any]:
@@ -153,7 +157,7 @@ def _envelope(silver: SilverSpec, start: str, fields: dict[str, Field], *, rescu
         deletes += f" OR {_is_half(start, rescues=rescues)}"
     return {
         "row": row,
-        "order": silver.order or positions or _no_order("source"),
+        "order": silver.order or positions or _missing_order_problem("source"),
         "apply_as_deletes": deletes,
         "apply_as_truncates": f"{start}op = 't'",
         "skip_when": f"NOT coalesce({known}, false) OR ({row}) IS NULL",
@@ -170,10 +174,10 @@ def _is_half(start: str, *, rescues: bool) -> str:
     return f"({start}op = 'u' AND {start}after IS NULL AND {start}before IS NOT NULL{rescued})"
 
 
-def _flattened(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict[str, Any]:
+def _flattened_options(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict[str, Any]:
     """Returns the options for rows of `ExtractNewRecordState`, whose metadata have names with two underscores."""
     metadata = [field.name for name, field in fields.items() if name.startswith("__")]
-    names = {folded(name) for name in metadata}
+    names = {fold_name(name) for name in metadata}
     if not names & FLAT_MARKS:
         raise UnsuitableColumns(
             "has no rows of Debezium: neither `op` with `before` and `after`, in the row or in `payload`, nor "
@@ -188,7 +192,7 @@ def _flattened(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict
         if name in names
     ]
     return {
-        "order": silver.order or positions or _no_order("add.fields"),
+        "order": silver.order or positions or _missing_order_problem("add.fields"),
         "apply_as_deletes": " OR ".join(mark.format(start) for mark in marks),
         "except_columns": tuple(metadata),
         "unavailable": UNAVAILABLE,
@@ -200,42 +204,42 @@ def _flattened(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict
 
 def _dms(silver: SilverSpec, columns: Sequence[Field]) -> dict[str, Any]:
     """Returns the options for rows of AWS DMS. A full load has no column `Op`, unless it is asked for."""
-    op = _by_name(columns).get("op")
+    op = _group_by_name(columns).get("op")
     if op is None:
         return {}
-    return {"apply_as_deletes": f"{quoted(op.name)} = 'D'", "except_columns": (op.name,)}
+    return {"apply_as_deletes": f"{quote_name(op.name)} = 'D'", "except_columns": (op.name,)}
 
 
 def _row(before_name: str, before: Struct | None, after_name: str, after: Struct | None) -> str:
     """Returns SQL of the row that an event is about: `after`, or `before` of a delete.
 
-    Files in which one of them is always null may have other fields of it.
+    If one of them is always null in a file, its inferred fields may differ from those in other files.
     """
     if before is None or after is None:
         return after_name if after else before_name
     if before.sql() == after.sql():
         return f"coalesce({after_name}, {before_name})"
-    old, new = _by_name(before.fields), _by_name(after.fields)
+    old, new = _group_by_name(before.fields), _group_by_name(after.fields)
     parts = []
     for name, field in {**old, **new}.items():
         kinds = [own[name].type for own in (new, old) if name in own]
-        kind = united(kinds[0], kinds[-1])
+        kind = add_missing_fields(kinds[0], kinds[-1])
         values = [
-            _as(own[name].type, kind, f"{start}.{quoted(own[name].name)}")
+            _convert_value(own[name].type, kind, f"{start}.{quote_name(own[name].name)}")
             if name in own
             else f"CAST(NULL AS {kind.sql()})"
             for start, own in ((after_name, new), (before_name, old))
         ]
-        parts.append(f"if({after_name} IS NULL, {values[1]}, {values[0]}) AS {quoted(field.name)}")
+        parts.append(f"if({after_name} IS NULL, {values[1]}, {values[0]}) AS {quote_name(field.name)}")
     return f"if({after_name} IS NULL AND {before_name} IS NULL, NULL, struct({', '.join(parts)}))"
 
 
-def _as(given: Type, wanted: Type, value: str) -> str:
+def _convert_value(given: Type, wanted: Type, value: str) -> str:
     """Returns SQL of a value in a type that has its fields. A CAST alone takes fields by their place."""
-    return f"CAST({aligned(given, wanted, value)} AS {wanted.sql()})"
+    return f"CAST({align_value(given, wanted, value)} AS {wanted.sql()})"
 
 
-def _no_order(where: str) -> tuple[str, ...]:
+def _missing_order_problem(where: str) -> tuple[str, ...]:
     raise UnsuitableColumns(
         f"has rows of Debezium without a position in the database's log in `{where}`: give `order` in `silver`"
     )
@@ -245,8 +249,8 @@ def _struct(field: Field | None) -> Struct | None:
     return field.type if field is not None and isinstance(field.type, Struct) else None
 
 
-def _by_name(fields: Sequence[Field]) -> dict[str, Field]:
-    return {folded(field.name): field for field in fields}
+def _group_by_name(fields: Sequence[Field]) -> dict[str, Field]:
+    return {fold_name(field.name): field for field in fields}
 
 
 def log_position(start: str, names: Sequence[str]) -> tuple[str, ...]:
@@ -257,7 +261,7 @@ def log_position(start: str, names: Sequence[str]) -> tuple[str, ...]:
         names: the fields of `source`, or all names of the metadata of flattened rows.
     """
     prefix = start.rpartition(".")[2]
-    known = {folded(name) for name in names}
+    known = {fold_name(name) for name in names}
     if f"{prefix}{_NO_ORDER}" in known:
         return ()
     for parts in _POSITIONS:
@@ -303,10 +307,10 @@ def _field(part: str) -> str:
     """Returns the field of `source` that a part of an order is; empty for an expression."""
     if is_expression(part):
         return ""
-    return folded(part).rsplit(".", 1)[-1].removeprefix("__source_").removeprefix("__")
+    return fold_name(part).rsplit(".", 1)[-1].removeprefix("__source_").removeprefix("__")
 
 
-def unavailable(placeholder: str | None, kind: Type, value: str) -> str | None:
+def unavailable_condition(placeholder: str | None, kind: Type, value: str) -> str | None:
     """Returns the SQL condition that a value is the placeholder. None if no value of the type can be.
 
     Debezium writes the placeholder as text or bytes. An array has it as the only item, an array of UUIDs has the UUID

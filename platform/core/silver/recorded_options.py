@@ -46,7 +46,7 @@ class ChangedOption:
 
     def __str__(self) -> str:
         entry = f" for {self.entry}" if self.entry else ""
-        values = f"from {_shown(self.before)} to {_shown(self.now)}"
+        values = f"from {_format_value(self.before)} to {_format_value(self.now)}"
         return f"`{self.name}` of `silver` in lake.yaml has changed{entry} {values}"
 
     def concerns(self, reference: str) -> bool:
@@ -73,10 +73,12 @@ def changed_options(recorded: str | None, silver: SilverSpec) -> tuple[ChangedOp
         recorded: the property of the table. None if an older version made it: then no change is known.
         silver: the options as in `lake.yaml`.
     """
-    return () if recorded is None else tuple(_changed(json.loads(recorded), json.loads(recorded_options(silver))))
+    return (
+        () if recorded is None else tuple(_compare_options(json.loads(recorded), json.loads(recorded_options(silver))))
+    )
 
 
-def _changed(before: dict[str, Any], now: dict[str, Any]) -> Iterator[ChangedOption]:
+def _compare_options(before: dict[str, Any], now: dict[str, Any]) -> Iterator[ChangedOption]:
     for name in sorted(before.keys() | now.keys()):
         old, new = before.get(name), now.get(name)
         if old == new:
@@ -90,14 +92,14 @@ def _changed(before: dict[str, Any], now: dict[str, Any]) -> Iterator[ChangedOpt
             yield ChangedOption(name, "", old, new)
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     match value:
         case None:
             return "nothing"
         case bool():
             return str(value).lower()
         case list():
-            return ", ".join(map(_shown, value))
+            return ", ".join(map(_format_value, value))
     return " ".join(str(value).split())
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import KEY, LEFT, ORDER, VALID_FROM, VALID_TO
-from tidegate.platform.core.schema.column_types import Type, folded, grows
+from tidegate.platform.core.schema.column_types import Type, fold_name, grows
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.recorded_options import OPTIONS, REBUILDING, ChangedOption, changed_options
 from tidegate.platform.core.silver.rules import MergeRules
@@ -72,11 +72,11 @@ def refusal(
             return f"{why}. Change it back, {_WAY_OUT}"
         if not is_rebuild:
             return f"{why}. Change it back, or run {rebuild}, which computes all of them again"
-    if rules.history and rules.history.leaves_values != (schema.named(LEFT) is not None):
+    if rules.history and rules.history.leaves_values != (schema.find_column(LEFT) is not None):
         causes = _select_changed(_VALUE_LEAVING_OPTIONS, changed)
         # Without a record, a table that has the column and needs it no more was merged like that before.
         if rules.history.leaves_values or causes:
-            why = _of_rows(causes, f"one of {', '.join(_VALUE_LEAVING_OPTIONS)} of `silver` in lake.yaml is new")
+            why = _format_causes(causes, f"one of {', '.join(_VALUE_LEAVING_OPTIONS)} of `silver` in lake.yaml is new")
             return f"{why}. Change it back, {_WAY_OUT}"
     for column, ours, theirs in schema.type_changes(rules.stored):
         if not (widens and grows(ours, theirs) and "[]" not in column):
@@ -89,11 +89,13 @@ def _semantic_change_reason(
 ) -> str | None:
     """Returns why key, order or values of the rows that are there mean something else than those of new rows."""
     if causes := [option for option in changed if _changes_meaning(spec, option)]:
-        return _of_rows(causes, "")
+        return _format_causes(causes, "")
     for own, options in _RECORDED.items():
         before, now = properties.get(f"tidegate.silver{own}"), rules.recorded.get(f"tidegate.silver{own}")
         if not are_alike(before or "", now or ""):
-            return _of_rows(_select_changed(options, changed), _otherwise(own, before, now, options))
+            return _format_causes(
+                _select_changed(options, changed), _describe_unrecorded_change(own, before, now, options)
+            )
     return None
 
 
@@ -105,12 +107,12 @@ def _changes_meaning(spec: SilverSpec, option: ChangedOption) -> bool:
             before, now = ({*map(tokens, keys)} for keys in (option.before, option.now))
             return before != now
         case "order" | "row":
-            first, then = (_listed(value) for value in (option.before, option.now))
+            first, then = (_to_list(value) for value in (option.before, option.now))
             return len(first) != len(then) or not all(map(are_alike, first, then))
     return option.name in _VALUES and any(option.concerns(key) for key in spec.keys)
 
 
-def _listed(value: str | Sequence[str] | None) -> Sequence[str]:
+def _to_list(value: str | Sequence[str] | None) -> Sequence[str]:
     return [value] if isinstance(value, str) else value or []
 
 
@@ -124,7 +126,7 @@ def _select_changed(options: Sequence[str], changed: Sequence[ChangedOption]) ->
     return [option for option in changed if option.name in options]
 
 
-def _otherwise(own: str, before: str | None, now: str | None, options: Sequence[str]) -> str:
+def _describe_unrecorded_change(own: str, before: str | None, now: str | None, options: Sequence[str]) -> str:
     """Returns what has changed of a table that an older version made, which does not record its options."""
     ways = " to ".join(text or "what the columns show" for text in (before, now))
     return (
@@ -133,18 +135,18 @@ def _otherwise(own: str, before: str | None, now: str | None, options: Sequence[
     )
 
 
-def _of_rows(causes: Sequence[ChangedOption], otherwise: str) -> str:
+def _format_causes(causes: Sequence[ChangedOption], otherwise: str) -> str:
     return f"{'; '.join(map(str, causes)) or otherwise}, {_INCOMPARABLE_ROWS}"
 
 
 def _column_change_reason(
     spec: SilverSpec, changed: Sequence[ChangedOption], name: str, ours: Type, theirs: Type
 ) -> str:
-    of_order = folded(name).startswith((VALID_FROM, VALID_TO, ORDER))
+    of_order = fold_name(name).startswith((VALID_FROM, VALID_TO, ORDER))
     of_row = ("row", "from", *(("order",) if of_order else ()))
     causes = [option for option in changed if option.concerns(name) or option.name in of_row]
     shaped = {"rename": spec.rename.values(), "cast": spec.cast, "decode": spec.decode, "derive": spec.derive}
-    shaping = [option for option in _SHAPING if any(folded(name) == folded(entry) for entry in shaped[option])]
+    shaping = [option for option in _SHAPING if any(fold_name(name) == fold_name(entry) for entry in shaped[option])]
     if causes:
         why = f"by lake.yaml: {'; '.join(map(str, causes))}"
     elif shaping:
@@ -157,11 +159,11 @@ def _column_change_reason(
     )
 
 
-def are_alike(one: str, other: str) -> bool:
+def are_alike(left: str, right: str) -> bool:
     """Returns whether two SQL texts differ in nothing but case, spaces and quotes around names. Literals count."""
-    return tokens(one) == tokens(other)
+    return tokens(left) == tokens(right)
 
 
 def tokens(text: str) -> tuple[str, ...]:
     """Returns the parts of a SQL text. Names are in lower case, without quotes."""
-    return tuple(folded(found["name"] or found["word"] or "") or found[0] for found in _TOKEN.finditer(text))
+    return tuple(fold_name(found["name"] or found["word"] or "") or found[0] for found in _TOKEN.finditer(text))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.schema.column_types import Array, Field, Struct, quoted
+from tidegate.platform.core.schema.column_types import Array, Field, Struct, quote_name
 from tidegate.platform.core.schema.sql_literal import parenthesize
-from tidegate.platform.core.silver.expectations import skipped
+from tidegate.platform.core.silver.expectations import skip_condition
 from tidegate.platform.core.silver.expression_types import TypesOf, UnsuitableColumns, types_over
 
 #: The value of `row` in a row of bronze.
@@ -46,7 +46,7 @@ def raw_columns(
         relation: bronze's rows.
     """
     if silver.row is None:
-        return [(field, quoted(field.name)) for field in columns], False
+        return [(field, quote_name(field.name)) for field in columns], False
     (kind,) = types_over(types_of, relation, ["row"])([parenthesize(silver.row)])
     is_list = isinstance(kind, Array)
     row = kind.element if isinstance(kind, Array) else kind
@@ -55,10 +55,10 @@ def raw_columns(
             f"has no columns in `row` of `silver`: {silver.row} is {kind.sql()}, and neither a struct nor an array of "
             "structs"
         )
-    return [(field, f"{ROW_VALUE}.{quoted(field.name)}") for field in row.fields], is_list
+    return [(field, f"{ROW_VALUE}.{quote_name(field.name)}") for field in row.fields], is_list
 
 
 def skipped_rows(silver: SilverSpec, *, is_list: bool) -> str | None:
     """Returns the condition that a row is no change. An array without elements has none, whatever the options say."""
-    conditions = [condition for condition in (skipped(silver), is_list and f"{ROW_VALUE} IS NULL") if condition]
-    return " OR ".join(f"({condition})" for condition in conditions) if is_list else skipped(silver)
+    conditions = [condition for condition in (skip_condition(silver), is_list and f"{ROW_VALUE} IS NULL") if condition]
+    return " OR ".join(f"({condition})" for condition in conditions) if is_list else skip_condition(silver)

@@ -11,7 +11,7 @@ from tidegate.platform.core.config.silver_columns import KEY, ORDER, left_out_na
 from tidegate.platform.core.forgetting.persons import Persons
 from tidegate.platform.core.schema.casts import cast
 from tidegate.platform.core.schema.column_reference import is_expression, path_of, quote_path, root_of, type_at
-from tidegate.platform.core.schema.column_types import Field, Struct, Type, folded, quoted
+from tidegate.platform.core.schema.column_types import Field, Struct, Type, fold_name, quote_name
 from tidegate.platform.core.schema.comparable import is_comparable
 from tidegate.platform.core.schema.names import suggest_names
 from tidegate.platform.core.schema.sql_literal import parenthesize
@@ -21,9 +21,15 @@ from tidegate.platform.core.silver.awaited import UNTYPED, awaited_encodings, wi
 from tidegate.platform.core.silver.expectations import Expectation, expectations
 from tidegate.platform.core.silver.expression_types import LacksColumn, TypesOf, UnsuitableColumns, entries, types_over
 from tidegate.platform.core.silver.history import History, history, recorded_history
-from tidegate.platform.core.silver.presets import Inserts, comparable_position, inserts, is_optional, unavailable
+from tidegate.platform.core.silver.presets import (
+    Inserts,
+    comparable_position,
+    inserts,
+    is_optional,
+    unavailable_condition,
+)
 from tidegate.platform.core.silver.row_value import BRONZE, raw_columns, rows_of, skipped_rows
-from tidegate.platform.core.silver.shaped_columns import WrongShape, check_bronze, check_names, shaped
+from tidegate.platform.core.silver.shaped_columns import WrongShape, check_bronze, check_names, shape_columns
 
 
 @dataclass(frozen=True)
@@ -97,7 +103,7 @@ class MergeRules:
     records_left: bool = False
     persons: Persons | None = None
 
-    def over(self, relation: str) -> str:
+    def add_row_value(self, relation: str) -> str:
         """Returns a relation of bronze's rows with `row` as `ROW_VALUE`.
 
         Args:
@@ -147,7 +153,7 @@ def merge_rules(
     """Returns the rules of a silver table.
 
     Args:
-        silver: the options, after a preset has set its own (`presets.resolved`).
+        silver: the options, after a preset has set its own (`resolve_presets`).
         bronze: bronze's columns, without those that Tidegate adds to loaded tables.
         types_of: returns the types of SQL expressions over a row of bronze.
         nulls: columns that `silver` names and bronze does not have yet (`with_awaited`).
@@ -158,13 +164,15 @@ def merge_rules(
     columns = (*bronze, *(field for field in nulls if field.type != UNTYPED))
     given, is_list = raw_columns(silver, columns, types_of, with_nulls(BRONZE, nulls))
     relation = rows_of(silver.row and parenthesize(silver.row), with_nulls(BRONZE, nulls), is_list=is_list)
-    raw = _shaped(silver, given, types_over(types_of, relation, entries(derive=silver.derive)))
+    raw = _shape_columns(silver, given, types_over(types_of, relation, entries(derive=silver.derive)))
     raw += (awaited := awaited_encodings(silver, [field.name for field, _ in raw]))
-    outputs, left_out = _chosen(silver, [field for field, _ in raw], [field.name for field, _ in given])
+    outputs, left_out = _select_columns(silver, [field for field, _ in raw], [field.name for field, _ in given])
     sql = {field.name: value for field, value in raw}
-    kept = _kept(silver, outputs, sql, ignoring := _ignored_nulls(silver, outputs))
-    fields, values = _typed(silver, outputs, sql, lambda sqls, options: types_over(types_of, relation, options)(sqls))
-    over = f"(SELECT {', '.join(f'{value} AS {quoted(name)}' for name, value in values.items())} FROM {relation})"
+    kept = _keep_conditions(silver, outputs, sql, ignoring := _ignored_nulls(silver, outputs))
+    fields, values = _add_types(
+        silver, outputs, sql, lambda sqls, options: types_over(types_of, relation, options)(sqls)
+    )
+    over = f"(SELECT {', '.join(f'{value} AS {quote_name(name)}' for name, value in values.items())} FROM {relation})"
     keys, key, _ = _parts(silver.keys, fields, KEY, types_over(types_of, over, ["keys"]), is_kept=silver.keeps_keys)
     ordered_by = [comparable_position(text, columns) if silver.preset == "debezium" else text for text in silver.order]
     order, newest, order_values = _parts(
@@ -182,10 +190,14 @@ def merge_rules(
         keys=keys,
         order=order,
         order_values=order_values,
-        required_order=_required(silver, order_values, nulls),
+        required_order=_required_order_values(silver, order_values, nulls),
         deleted=f"coalesce({parenthesize(silver.deletes)}, false)" if silver.deletes else "false",
         on_tie=silver.on_tie,
-        recorded={**recorded_history(silver), **_recorded(key, silver.keys), **_recorded(newest, silver.order)},
+        recorded={
+            **recorded_history(silver),
+            **_derivation_property(key, silver.keys),
+            **_derivation_property(newest, silver.order),
+        },
         row=silver.row and parenthesize(silver.row),
         skipped=skipped_rows(silver, is_list=is_list),
         is_list=is_list,
@@ -203,29 +215,29 @@ def merge_rules(
     )
 
 
-def _shaped(
+def _shape_columns(
     silver: SilverSpec, given: Sequence[tuple[Field, str]], types: Callable[[Sequence[str]], Sequence[Type]]
 ) -> list[tuple[Field, str]]:
     try:
-        return shaped(silver, given, types)
+        return shape_columns(silver, given, types)
     except WrongShape as error:
         raise UnsuitableColumns(str(error)) from None
 
 
-def _recorded(own: tuple[Field, str] | None, texts: Sequence[str]) -> dict[str, str]:
+def _derivation_property(own: tuple[Field, str] | None, texts: Sequence[str]) -> dict[str, str]:
     """Returns the property that records how a column of silver's own was derived. Empty if silver has none."""
     return {f"tidegate.silver{own[0].name}": "; ".join(" ".join(text.split()) for text in texts)} if own else {}
 
 
-def _typed(
+def _add_types(
     silver: SilverSpec,
     outputs: Sequence[Field],
     sql: Mapping[str, str],
     check: Callable[[Sequence[str], Sequence[str]], object],
 ) -> tuple[list[Field], dict[str, str]]:
     """Returns the columns with the types of `decode` and `cast`, and SQL of their values."""
-    decoded = {_named(outputs, name, "decode").name: encoding(text) for name, text in silver.decode.items()}
-    casts = {_named(outputs, name, "cast").name: parse_sql_type(text) for name, text in silver.cast.items()}
+    decoded = {_require_field(outputs, name, "decode").name: encoding(text) for name, text in silver.decode.items()}
+    casts = {_require_field(outputs, name, "cast").name: parse_sql_type(text) for name, text in silver.cast.items()}
     fields, values = [], {}
     for field in outputs:
         raw = value = sql[field.name]
@@ -241,7 +253,7 @@ def _typed(
         if wanted := casts.get(field.name):
             kind, value = wanted, cast(kind, wanted, value)
         # A value that stands for no value can neither be decoded nor cast.
-        if value != raw and (is_same := unavailable(silver.unavailable, field.type, raw)):
+        if value != raw and (is_same := unavailable_condition(silver.unavailable, field.type, raw)):
             value = f"if({is_same}, NULL, {value})"
         fields.append(Field(field.name, kind) if value != raw else field)
         values[field.name] = value
@@ -251,10 +263,14 @@ def _typed(
     return fields, values
 
 
-def _chosen(silver: SilverSpec, fields: Sequence[Field], given: Sequence[str]) -> tuple[list[Field], tuple[str, ...]]:
+def _select_columns(
+    silver: SilverSpec, fields: Sequence[Field], given: Sequence[str]
+) -> tuple[list[Field], tuple[str, ...]]:
     """Returns the columns of silver, and names of fields that rows have and that it must leave out."""
-    names = {_named(fields, name, "columns").name for name in silver.columns} or {field.name for field in fields}
-    names -= {_named(fields, name, "except_columns").name for name in silver.except_columns}
+    names = {_require_field(fields, name, "columns").name for name in silver.columns} or {
+        field.name for field in fields
+    }
+    names -= {_require_field(fields, name, "except_columns").name for name in silver.except_columns}
     chosen = [field for field in fields if field.name in names]
     left_out = left_out_names(silver, chosen, given)
     return [field for field in chosen if field.name not in left_out], left_out
@@ -262,15 +278,17 @@ def _chosen(silver: SilverSpec, fields: Sequence[Field], given: Sequence[str]) -
 
 def _ignored_nulls(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
     """Returns the columns whose NULL is no change."""
-    ignoring = [_named(fields, name, "ignore_null_updates_columns").name for name in silver.ignore_null_updates_columns]
+    ignoring = [
+        _require_field(fields, name, "ignore_null_updates_columns").name for name in silver.ignore_null_updates_columns
+    ]
     others = silver.ignore_null_updates_except_columns
     if silver.ignore_null_updates or others:
-        excepted = {_named(fields, name, "ignore_null_updates_except_columns").name for name in others}
+        excepted = {_require_field(fields, name, "ignore_null_updates_except_columns").name for name in others}
         ignoring = [field.name for field in fields if field.name not in excepted]
     return ignoring
 
 
-def _kept(
+def _keep_conditions(
     silver: SilverSpec, fields: Sequence[Field], sql: Mapping[str, str], ignoring: Sequence[str]
 ) -> dict[str, str]:
     """Returns for each column that may keep its value the condition that a row does not change it."""
@@ -278,7 +296,7 @@ def _kept(
     for name in ignoring:
         conditions[name].append(f"{sql[name]} IS NULL")
     for field in fields:
-        if is_same := unavailable(silver.unavailable, field.type, sql[field.name]):
+        if is_same := unavailable_condition(silver.unavailable, field.type, sql[field.name]):
             conditions[field.name].append(f"coalesce({is_same}, false)")
     return {name: " OR ".join(parts) for name, parts in conditions.items() if parts}
 
@@ -286,19 +304,20 @@ def _kept(
 def _tracked_columns(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
     """Returns the columns whose change begins a new row of a history."""
     if silver.track_history_columns:
-        return [_named(fields, name, "track_history_columns").name for name in silver.track_history_columns]
+        return [_require_field(fields, name, "track_history_columns").name for name in silver.track_history_columns]
     excepted = {
-        _named(fields, name, "track_history_except_columns").name for name in silver.track_history_except_columns
+        _require_field(fields, name, "track_history_except_columns").name
+        for name in silver.track_history_except_columns
     }
     # The columns of the order are different in every change. With `row`, `order` is over other columns than silver's.
-    order = set() if silver.row is not None else {folded(name) for name in silver.order}
-    order |= {folded(new) for old, new in silver.rename.items() if folded(old) in order}
-    return [field.name for field in fields if field.name not in excepted and folded(field.name) not in order]
+    order = set() if silver.row is not None else {fold_name(name) for name in silver.order}
+    order |= {fold_name(new) for old, new in silver.rename.items() if fold_name(old) in order}
+    return [field.name for field in fields if field.name not in excepted and fold_name(field.name) not in order]
 
 
-def _required(silver: SilverSpec, order_values: Sequence[str], nulls: Sequence[Field]) -> tuple[str, ...]:
+def _required_order_values(silver: SilverSpec, order_values: Sequence[str], nulls: Sequence[Field]) -> tuple[str, ...]:
     """Returns SQL of the parts of the order that every row should have."""
-    awaited = {quoted(field.name) for field in nulls}
+    awaited = {quote_name(field.name) for field in nulls}
     parts = zip(silver.order, order_values, strict=True)
     required = tuple(
         value
@@ -373,21 +392,25 @@ def _check_comparable(texts: Sequence[str], kinds: Sequence[Type], option: str) 
 
 def _path(text: str, fields: Sequence[Field], option: str) -> tuple[str, ...]:
     path = path_of(text, fields)
-    if path is None and option == "order" and folded(root := root_of(text)) not in {folded(one.name) for one in fields}:
-        raise LacksColumn(_lacks(text, option, fields), root, option)
+    if (
+        path is None
+        and option == "order"
+        and fold_name(root := root_of(text)) not in {fold_name(field.name) for field in fields}
+    ):
+        raise LacksColumn(_describe_missing_column(text, option, fields), root, option)
     if path is None:
-        raise UnsuitableColumns(_lacks(text, option, fields))
+        raise UnsuitableColumns(_describe_missing_column(text, option, fields))
     return path
 
 
-def _named(fields: Sequence[Field], name: str, option: str) -> Field:
+def _require_field(fields: Sequence[Field], name: str, option: str) -> Field:
     for field in fields:
-        if folded(field.name) == folded(name):
+        if fold_name(field.name) == fold_name(name):
             return field
-    raise UnsuitableColumns(_lacks(name, option, fields))
+    raise UnsuitableColumns(_describe_missing_column(name, option, fields))
 
 
-def _lacks(name: str, option: str, fields: Sequence[Field]) -> str:
+def _describe_missing_column(name: str, option: str, fields: Sequence[Field]) -> str:
     nearest = suggest_names(name, [field.name for field in fields])
     return f"has no column {name!r}, which `{option}` of `silver` names; {nearest}"
 

@@ -10,10 +10,10 @@ from itertools import chain
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import HISTORY_COLUMNS, JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
-from tidegate.platform.core.schema.column_reference import is_expression, path_of, paths_of, spelled, type_at
-from tidegate.platform.core.schema.column_types import WHOLE, Array, Field, Map, Simple, Struct, Type, folded
+from tidegate.platform.core.schema.column_reference import is_expression, path_of, paths_of, spell_path, type_at
+from tidegate.platform.core.schema.column_types import WHOLE, Array, Field, Map, Simple, Struct, Type, fold_name
 from tidegate.platform.core.schema.sql_types import parse_sql_type
-from tidegate.platform.core.silver.presets import resolved
+from tidegate.platform.core.silver.presets import resolve_presets
 
 Path = tuple[str, ...]
 #: The columns of Debezium's envelopes that have a row.
@@ -41,14 +41,14 @@ def subject_paths(silver: SilverSpec, subject: Sequence[str], columns: Sequence[
     Raises:
         UnsuitableColumns: bronze does not have the columns of the change feed.
     """
-    options = resolved(silver, columns)
+    options = resolve_presets(silver, columns)
     if _is_list(options, columns):
         # Forgetting finds and deletes rows of bronze, and a row of bronze may have rows of several persons.
         return {name: [] for name in subject}
     found = {}
     for name in subject:
         places = [
-            [*_taken(silver, options, path, columns), *_derived_paths(options, path, columns)]
+            [*_paths_taken_unchanged(silver, options, path, columns), *_derived_paths(options, path, columns)]
             for path in _paths(name, columns)
         ]
         found[name] = list(dict.fromkeys(chain.from_iterable(places))) if all(places) else []
@@ -68,13 +68,13 @@ def former_paths(
         columns: as for `subject_paths`.
         properties: of the silver table.
     """
-    options = resolved(silver, columns)
+    options = resolve_presets(silver, columns)
     found: list[Path] = []
     for name in subject:
         paths = _paths(name, columns)
-        before = [*(() if options.row else paths), *_recorded(properties, name)]
-        now = set().union(*(_given(silver, options, path, columns) for path in paths))
-        found += (each for each in before if each and folded(each[0]) not in now)
+        before = [*(() if options.row else paths), *_recorded_paths(properties, name)]
+        now = set().union(*(_given_names(silver, options, path, columns) for path in paths))
+        found += (each for each in before if each and fold_name(each[0]) not in now)
     return list(dict.fromkeys(found))
 
 
@@ -91,7 +91,7 @@ def personal_key(silver: SilverSpec, personal: Sequence[str], columns: Sequence[
     Raises:
         UnsuitableColumns: bronze does not have the columns of the change feed.
     """
-    options = resolved(silver, columns)
+    options = resolve_presets(silver, columns)
     if options.deletes is None:
         return None
     for name in personal:
@@ -105,7 +105,9 @@ def _key_made_of(silver: SilverSpec, options: SilverSpec, path: Path, columns: S
     made = [column for column, text in options.derive.items() if _mentions(text, ".".join(path))]
     places = [".".join(place) for place in _places(silver, options, path, columns)]
     for key in options.keys:
-        if any(_mentions(key, place) or folded(place).startswith(f"{folded(key)}.") for place in (*places, *made)):
+        if any(
+            _mentions(key, place) or fold_name(place).startswith(f"{fold_name(key)}.") for place in (*places, *made)
+        ):
             return key
     return None
 
@@ -148,7 +150,7 @@ class Unattributable:
     others: tuple[Path, ...] | None
 
 
-def unattributable(
+def unattributable_rows(
     silver: SilverSpec,
     subject: Sequence[str],
     columns: Sequence[Field],
@@ -164,32 +166,32 @@ def unattributable(
         properties: of the silver table.
         fields: the columns of the silver table.
     """
-    options, found = resolved(silver, columns), []
+    options, found = resolve_presets(silver, columns), []
     for name, paths in subject_paths(silver, subject, columns).items():
-        places, recorded = _paths(name, columns), _recorded(properties, name)
+        places, recorded = _paths(name, columns), _recorded_paths(properties, name)
         former = former_paths(silver, [name], columns, properties)
-        known = [each for each in dict.fromkeys((*paths, *former)) if spelled(each, fields)]
-        others = [each for each in recorded if each and each not in known and spelled(each, fields)]
+        known = [each for each in dict.fromkeys((*paths, *former)) if spell_path(each, fields)]
+        others = [each for each in recorded if each and each not in known and spell_path(each, fields)]
         if 0 not in recorded.values() and any(_parents(silver, options, path, columns) for path in places):
-            now = set().union(*(_given(silver, options, path, columns) for path in places))
-            roots = {folded(own[0]) for own in known} | now | _OWN
-            others += [(field.name,) for field in fields if folded(field.name) not in roots]
+            now = set().union(*(_given_names(silver, options, path, columns) for path in places))
+            roots = {fold_name(own[0]) for own in known} | now | _OWN
+            others += [(field.name,) for field in fields if fold_name(field.name) not in roots]
         found.append(Unattributable(name, tuple(known), None if () in recorded else tuple(others)))
     return [rows for rows in found if rows.others is None or rows.others]
 
 
-def _recorded(properties: Mapping[str, str], subject: str) -> dict[Path, int]:
+def _recorded_paths(properties: Mapping[str, str], subject: str) -> dict[Path, int]:
     records = {name.removeprefix(_RECORD): after for name, after in properties.items() if is_record(name)}
     parsed = ((json.loads(text), int(after)) for text, after in records.items())
     return {tuple(path): after for (name, *path), after in parsed if name == subject}
 
 
-def _given(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]) -> set[str]:
+def _given_names(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]) -> set[str]:
     """Returns the names of the columns, in lower case, that the rows with a path of bronze give to silver."""
-    renamed = {folded(old): new for old, new in options.rename.items()}
+    renamed = {fold_name(old): new for old, new in options.rename.items()}
     fields = [field for parent in _parents(silver, options, path, columns) for field in _fields(parent, columns)]
-    names = (renamed.get(folded(field.name), field.name) for field in fields)
-    return {folded(name) for name in (*(name for name in names if _is_chosen(options, name)), *options.derive)}
+    names = (renamed.get(fold_name(field.name), field.name) for field in fields)
+    return {fold_name(name) for name in (*(name for name in names if _is_chosen(options, name)), *options.derive)}
 
 
 def _fields(parent: Path, columns: Sequence[Field]) -> Sequence[Field]:
@@ -224,11 +226,11 @@ def silver_origins(silver: SilverSpec, columns: Sequence[Field]) -> list[Origin]
     Raises:
         UnsuitableColumns: bronze does not have the columns of the change feed.
     """
-    options, found = resolved(silver, columns), []
+    options, found = resolve_presets(silver, columns), []
     for path in (path for field in columns for path in _leaves(field.type, (field.name,))):
         for place in _places(silver, options, path, columns):
             remade = _names((*options.cast, *options.decode), place[0])
-            found.append(Origin(tuple(map(folded, place[:1] if remade else place)), path))
+            found.append(Origin(tuple(map(fold_name, place[:1] if remade else place)), path))
     return found
 
 
@@ -246,7 +248,9 @@ def _leaves(kind: Type, path: Path) -> Iterator[Path]:
             yield path
 
 
-def _taken(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]) -> Iterator[Path]:
+def _paths_taken_unchanged(
+    silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]
+) -> Iterator[Path]:
     """Yields where silver has a path of bronze that it takes as it is."""
     for name, *below in _places(silver, options, path, columns):
         if _keeps_text(options, name, path, columns):
@@ -255,13 +259,13 @@ def _taken(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequenc
 
 def _places(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]) -> Iterator[Path]:
     """Yields where silver has a path of bronze by its name, or by that of `rename`. The text may be another one."""
-    derived = {folded(name) for name in options.derive}
-    renamed = {folded(old): new for old, new in options.rename.items()}
+    derived = {fold_name(name) for name in options.derive}
+    renamed = {fold_name(old): new for old, new in options.rename.items()}
     for parent in _parents(silver, options, path, columns):
-        if len(path) > len(parent) and _same(path[: len(parent)], parent):
+        if len(path) > len(parent) and _is_same_path(path[: len(parent)], parent):
             column, *below = path[len(parent) :]
-            name = renamed.get(folded(column), column)
-            if folded(name) not in derived:
+            name = renamed.get(fold_name(column), column)
+            if fold_name(name) not in derived:
                 yield (name, *below)
 
 
@@ -269,7 +273,7 @@ def _derived_paths(options: SilverSpec, path: Path, columns: Sequence[Field]) ->
     """Yields the derived columns that are nothing but a path of bronze."""
     for name, text in options.derive.items():
         plain = text.strip().replace("`", "")
-        is_path = not is_expression(plain) and _same(path_of(plain, columns) or (), path)
+        is_path = not is_expression(plain) and _is_same_path(path_of(plain, columns) or (), path)
         if is_path and _keeps_text(options, name, path, columns):
             yield (name,)
 
@@ -281,7 +285,7 @@ def _parents(silver: SilverSpec, options: SilverSpec, path: Path, columns: Seque
     choices = row_choices(options.row, columns)
     if choices is None and silver.row is None:
         # The preset takes `after`, or else `before`, field by field.
-        return [path[:length] for length in range(1, len(path)) if folded(path[length - 1]) in _ENVELOPE]
+        return [path[:length] for length in range(1, len(path)) if fold_name(path[length - 1]) in _ENVELOPE]
     return choices or []
 
 
@@ -313,7 +317,7 @@ def _paths(name: str, columns: Sequence[Field]) -> list[Path]:
 def _keeps_text(options: SilverSpec, name: str, path: Path, columns: Sequence[Field]) -> bool:
     if not _is_chosen(options, name) or _names(options.decode, name):
         return False
-    cast = next((text for column, text in options.cast.items() if folded(column) == folded(name)), None)
+    cast = next((text for column, text in options.cast.items() if fold_name(column) == fold_name(name)), None)
     if cast is None:
         return True
     # A cast between these types leaves the text of a whole number as it is.
@@ -327,8 +331,8 @@ def _is_chosen(options: SilverSpec, name: str) -> bool:
 
 
 def _names(listed: Iterable[str], name: str) -> bool:
-    return folded(name) in map(folded, listed)
+    return fold_name(name) in map(fold_name, listed)
 
 
-def _same(one: Path, other: Path) -> bool:
-    return [folded(part) for part in one] == [folded(part) for part in other]
+def _is_same_path(left: Path, right: Path) -> bool:
+    return [fold_name(part) for part in left] == [fold_name(part) for part in right]

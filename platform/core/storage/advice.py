@@ -111,16 +111,16 @@ def advice_for(
         targets: of `TARGETS`.
     """
     scopes: dict[tuple[str, str, str], dict[str, list[_Cell]]] = defaultdict(lambda: defaultdict(list))
-    for one in sums:
-        bucket, prefix, _, age, size, version, ends = one.group
+    for stored_sum in sums:
+        bucket, prefix, _, age, size, version, ends = stored_sum.group
         size = size if size in (_SMALL, UNKNOWN) else _LARGE
-        cell = _Cell(one.storage_class, age, size, ends == ENDS, one.objects, one.size)
+        cell = _Cell(stored_sum.storage_class, age, size, ends == ENDS, stored_sum.objects, stored_sum.size)
         scopes[bucket, size, version][prefix].append(cell)
     found: list[Advice] = []
     for (bucket, size, version), cells in scopes.items():
         scope = _Scope(bucket, size, version, prices, months, tuple(targets))
         found += scope.advice(cells)
-    return sorted(found, key=lambda one: (-one.net, one.bucket, one.prefix, one.size, one.version))
+    return sorted(found, key=lambda advice: (-advice.net, advice.bucket, advice.prefix, advice.size, advice.version))
 
 
 def without_price(
@@ -136,14 +136,14 @@ def without_price(
         targets: of `TARGETS`.
     """
     found: set[str] = set()
-    for storage_class in {one.storage_class for one in sums}:
+    for storage_class in {stored_sum.storage_class for stored_sum in sums}:
         possible = [to for to in targets if to in TRANSITIONS.get(_kind(storage_class), ())]
-        found.update(*(_lacking(prices, name) for name in (storage_class, *possible) if possible))
+        found.update(*(_classes_without_price(prices, name) for name in (storage_class, *possible) if possible))
         found.update(to for to in possible if to not in prices.transitions)
     return sorted(found)
 
 
-def no_advice_for(classes: Sequence[str]) -> str:
+def describe_missing_prices(classes: Sequence[str]) -> str:
     """Return for people which classes lack a price. Empty if none does."""
     deep = ". The prices of DEEP_ARCHIVE are in the list of AmazonS3GlacierDeepArchive" if _DEEP in classes else ""
     return f"the price lists lack a price of {', '.join(classes)}: there is no advice for it{deep}" if classes else ""
@@ -154,7 +154,7 @@ def _kind(storage_class: str) -> str:
     return storage_class.partition(" ")[0]
 
 
-def _lacking(prices: StoragePrices, storage_class: str) -> set[str]:
+def _classes_without_price(prices: StoragePrices, storage_class: str) -> set[str]:
     """Return the classes of which a price is missing that objects in a class need."""
     if storage_class == TIERING:
         tiers = all(prices.tiers.get(name) for name in (FREQUENT, INFREQUENT, INSTANT))
@@ -193,7 +193,7 @@ class _Cell:
     def is_small(self) -> bool:
         return self.size == _SMALL
 
-    def billed(self, storage_class: str) -> tuple[int, int]:
+    def billed_bytes(self, storage_class: str) -> tuple[int, int]:
         """Return the bytes that are billed in a class, and those in STANDARD in addition."""
         if storage_class in MIN_BILLED_CLASSES and self.is_small:
             return self.objects * MIN_BILLED, 0
@@ -201,15 +201,15 @@ class _Cell:
             return self.bytes + self.objects * ARCHIVE_OVERHEAD, self.objects * STANDARD_OVERHEAD
         return self.bytes, 0
 
-    def left(self, prices: StoragePrices, *, careful: bool) -> float:
+    def remaining_cost(self, prices: StoragePrices, *, careful: bool) -> float:
         """Return what a month in the present class costs at least, or at most if `careful`."""
         if self.kind == TIERING:
             # Nobody may have read them: then they move to cheaper tiers by themselves. The fee is not counted.
             names = {self.storage_class, INSTANT}
             return min(_price(prices, name, careful) for name in names) * self.bytes / GIGABYTE
-        return self.stored(self.storage_class, prices, careful=careful)
+        return self.storage_cost(self.storage_class, prices, careful=careful)
 
-    def stored(self, storage_class: str, prices: StoragePrices, *, careful: bool) -> float:
+    def storage_cost(self, storage_class: str, prices: StoragePrices, *, careful: bool) -> float:
         """Return what a month in a class costs.
 
         Args:
@@ -217,14 +217,14 @@ class _Cell:
             prices: of the region.
             careful: whether each price is the highest.
         """
-        billed, more = self.billed(storage_class)
+        billed, more = self.billed_bytes(storage_class)
         standard = _price(prices, "STANDARD", careful) * more if more else 0.0
         return (_price(prices, storage_class, careful) * billed + standard) / GIGABYTE
 
-    def entered(self, to: str, prices: StoragePrices, months: int) -> list[float]:
+    def costs_after_transition(self, to: str, prices: StoragePrices, months: int) -> list[float]:
         """Return what each month costs after a transition into a class, if nobody reads the objects."""
         if to != TIERING:
-            return [self.stored(to, prices, careful=True)] * months
+            return [self.storage_cost(to, prices, careful=True)] * months
         frequent, infrequent, instant = (_price(prices, name, True) for name in (FREQUENT, INFREQUENT, INSTANT))
         if self.is_small:
             return [frequent * self.bytes / GIGABYTE] * months
@@ -260,8 +260,8 @@ class _Scope:
         found: list[Advice] = []
         for prefix in sorted(cells, key=lambda prefix: (-prefix.count("/"), prefix)):
             own = self._cheapest_advice(prefix, under[prefix])
-            chosen = [own] if own and own.net > sum(one.net for one in below[prefix]) else below[prefix]
-            above = _above(prefix, cells)
+            chosen = [own] if own and own.net > sum(advice.net for advice in below[prefix]) else below[prefix]
+            above = _longest_enclosing_prefix(prefix, cells)
             if above is None:
                 found += chosen
             else:
@@ -275,7 +275,7 @@ class _Scope:
         choices = [
             advice
             for days in ((_FIRST_DAYS[_MONTH_OLD],) if self._is_noncurrent else _FIRST_DAYS.values())
-            if self._stay(cells, days)
+            if self._objects_stay(cells, days)
             for to in self.targets
             if (advice := self._rule(prefix, cells, to, days))
         ]
@@ -286,7 +286,7 @@ class _Scope:
     def _is_noncurrent(self) -> bool:
         return self.version == NONCURRENT
 
-    def _stay(self, cells: Iterable[_Cell], days: int) -> bool:
+    def _objects_stay(self, cells: Iterable[_Cell], days: int) -> bool:
         """Return whether objects that reach an age demonstrably stay for months after it."""
         sizes: dict[str, int] = defaultdict(int)
         for cell in cells:
@@ -308,16 +308,16 @@ class _Scope:
         staying = [cell for cell in moved if not cell.ends]
         if request is None or self.months < max(stay, 1) + wait or not staying:
             return None
-        if any(_lacking(self.prices, name) for name in {to, *(cell.storage_class for cell in moved)}):
+        if any(_classes_without_price(self.prices, name) for name in {to, *(cell.storage_class for cell in moved)}):
             return None
         before, after = [0.0] * self.months, [0.0] * self.months
         once = sum(request * cell.objects + self._early_removal_cost(cell) for cell in moved)
         for cell in moved:
-            entered = cell.entered(to, self.prices, self.months)
+            entered = cell.costs_after_transition(to, self.prices, self.months)
             if cell.ends:
                 once += sum(entered[: max(stay, 1)])
                 continue
-            left = [cell.left(self.prices, careful=False)] * self.months
+            left = [cell.remaining_cost(self.prices, careful=False)] * self.months
             for month, (old, new) in enumerate(zip(left, [*left[:wait], *entered], strict=False)):
                 before[month] += old
                 after[month] += new
@@ -344,7 +344,7 @@ class _Scope:
             break_even=break_even + 1,
             stay=stay + wait,
             net=net,
-            readable=_readable(objects, size, to, self.prices, saving),
+            readable=_readable_share(objects, size, to, self.prices, saving),
         )
 
     def _is_moved_at(self, cell: _Cell, days: int) -> bool:
@@ -355,10 +355,10 @@ class _Scope:
         """Return what the minimum duration of the class that objects leave costs at most."""
         # An inventory does not say since when an object is in its class.
         days = MIN_DAYS.get(cell.kind, 0)
-        return cell.left(self.prices, careful=True) * days / _DAYS_A_MONTH if days else 0.0
+        return cell.remaining_cost(self.prices, careful=True) * days / _DAYS_A_MONTH if days else 0.0
 
 
-def _above(prefix: str, prefixes: Mapping[str, object]) -> str | None:
+def _longest_enclosing_prefix(prefix: str, prefixes: Mapping[str, object]) -> str | None:
     """Return the longest of some prefixes that another one begins with. None if there is none."""
     while prefix:
         head, _, _ = prefix.rstrip("/").rpartition("/")
@@ -368,7 +368,7 @@ def _above(prefix: str, prefixes: Mapping[str, object]) -> str | None:
     return None
 
 
-def _readable(objects: int, size: int, to: str, prices: StoragePrices, saving: float) -> float | None:
+def _readable_share(objects: int, size: int, to: str, prices: StoragePrices, saving: float) -> float | None:
     if to in ARCHIVE_CLASSES:
         return 0.0
     requests = max(0.0, prices.reads.get(to, 0.0) - prices.reads.get("STANDARD", 0.0)) * objects

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from tidegate.platform.core.keys.object_key import HIDDEN_FILE, HIDDEN_FOLDER, outermost
+from tidegate.platform.core.keys.object_key import HIDDEN_FILE, HIDDEN_FOLDER, outermost_prefixes
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.core.schema.sql_literal import literal
 
 #: The fields that audits need, by their columns.
@@ -185,9 +185,14 @@ class AuditReport:
     def objects(self) -> Mapping[str, int]:
         """The number of objects by kind. 0 only if all inventories list what the audit needs."""
         found = dict.fromkeys(KINDS, 0)
-        for one in self.findings:
-            found[one.audit.kind] += one.objects
-        unknown = {kind for one in self.unlisted if one.field != FIELDS[_SIZES] for kind in one.kinds}
+        for finding in self.findings:
+            found[finding.audit.kind] += finding.objects
+        unknown = {
+            kind
+            for missing_field in self.unlisted
+            if missing_field.field != FIELDS[_SIZES]
+            for kind in missing_field.kinds
+        }
         return {kind: objects for kind, objects in found.items() if objects or kind not in unknown}
 
 
@@ -220,7 +225,7 @@ def audits(
     known = sorted([*(table.key for table in tables), *folders])
     inventoried = sorted(set(buckets))
     audited = [
-        replace(table, inner=tuple(_inside(table.key, known)))
+        replace(table, inner=tuple(_prefixes_inside(table.key, known)))
         for table in sorted(tables, key=lambda table: table.key)
         if table.key.bucket in inventoried
     ]
@@ -232,7 +237,7 @@ def audits(
     ]
 
 
-def unlisted(rows: Iterable[Mapping[str, object]]) -> list[Unlisted]:
+def unlisted_fields(rows: Iterable[Mapping[str, object]]) -> list[Unlisted]:
     """Return the fields that inventories do not list.
 
     Args:
@@ -253,7 +258,7 @@ def _lone_marker(objects: str) -> str:
     return f"stored.is_delete_marker AND NOT EXISTS ({version})"
 
 
-def _inside(key: TableKey, known: Sequence[TableKey]) -> list[str]:
+def _prefixes_inside(key: TableKey, known: Sequence[TableKey]) -> list[str]:
     """Return the prefixes below another one, without those that are inside another of them.
 
     Args:
@@ -262,7 +267,7 @@ def _inside(key: TableKey, known: Sequence[TableKey]) -> list[str]:
     """
     after = known[bisect_right(known, key) :]
     below = takewhile(lambda other: other.bucket == key.bucket and other.prefix.startswith(key.prefix), after)
-    return outermost(other.prefix for other in below)
+    return outermost_prefixes(other.prefix for other in below)
 
 
 def _orphan_audit(table: AuditedTable, rows: str) -> Audit:
@@ -272,7 +277,7 @@ def _orphan_audit(table: AuditedTable, rows: str) -> Audit:
     conditions += [f"NOT startswith(stored.key, {literal(inner)})" for inner in table.inner]
     if table.ledger:
         # A name of letters needs no quotes, which a shell would read.
-        ledger = table.name if table.name.isidentifier() else quoted(table.name)
+        ledger = table.name if table.name.isidentifier() else quote_name(table.name)
         decision = f"SELECT 1 FROM ledger.{ledger} AS known WHERE known.kind = 'row' AND known.key = stored.key"
         conditions.append(f"NOT EXISTS ({decision})")
     return Audit(
@@ -356,23 +361,23 @@ def audit_queries(audits: Iterable[Audit]) -> list[str]:
         if audit.of_buckets:
             of_buckets.setdefault((source, audit.of_buckets, audit.kind, audit.place), []).append(audit.of)
         elif audit.on_row:
-            on_rows.setdefault(source, []).append(_found(audit.on_row, literal(audit.key), audit.place))
+            on_rows.setdefault(source, []).append(_finding_expression(audit.on_row, literal(audit.key), audit.place))
         else:
             columns = "stored.bucket, stored.key, stored.size"
             queries.append(f"SELECT {literal(audit.key)} AS audit, {audit.place} AS place, {columns} {audit.rows}")
     for (source, condition, kind, place), buckets in of_buckets.items():
         among = f"stored.bucket IN ({', '.join(map(literal, buckets))})"
         key = f"concat({literal(f'{kind} ')}, stored.bucket)"
-        on_rows.setdefault(source, []).append(_found(f"{among} AND {condition}", key, place))
-    return [*queries, *(_of_rows(source, found) for source, found in on_rows.items())]
+        on_rows.setdefault(source, []).append(_finding_expression(f"{among} AND {condition}", key, place))
+    return [*queries, *(_row_findings_query(source, found) for source, found in on_rows.items())]
 
 
-def _found(condition: str, key: str, place: str) -> str:
+def _finding_expression(condition: str, key: str, place: str) -> str:
     """Return an expression: the key of the audit, and the place, where the condition holds. Else NULL."""
     return f"CASE WHEN {condition} THEN named_struct('audit', {key}, 'place', {place}) END"
 
 
-def _of_rows(source: str, found: Sequence[str]) -> str:
+def _row_findings_query(source: str, found: Sequence[str]) -> str:
     columns = "bucket, key, size"
     each = f"explode(array_compact(array({', '.join(found)}))) AS finding"
     rows = f"SELECT {', '.join(f'stored.{name}' for name in columns.split(', '))}, {each} {source}true"

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 
 #: The names of the formats in a job: a list of objects, and an inventory.
 LIST, INVENTORY = "S3BatchOperations_CSV_20180820", "S3InventoryReport_CSV_20161130"
@@ -110,13 +110,13 @@ def manifest_columns(columns: Iterable[tuple[str, str]]) -> list[str]:
     given = []
     for column, kind in columns:
         given.append(column)
-        if folded(column) not in (BUCKET, KEY, VERSION):
+        if fold_name(column) not in (BUCKET, KEY, VERSION):
             continue
-        if folded(column) in found:
+        if fold_name(column) in found:
             raise BatchManifestError(f"two columns of the query have the name {column}: select one of them")
         if not _TEXT.fullmatch(kind):
             raise BatchManifestError(f"the column {column} of the query is {kind} and no text: select a text")
-        found[folded(column)] = column
+        found[fold_name(column)] = column
     if missing := [name for name in (BUCKET, KEY) if name not in found]:
         raise BatchManifestError(
             f"the query has no column {' and no column '.join(missing)}, only {', '.join(given)}: "

@@ -85,13 +85,13 @@ def cost_lines(sums: Iterable[StoredSum], prices: StoragePrices) -> list[CostLin
     """
     sums = list(sums)
     totals = {"STANDARD": 0}
-    for one in sums:
-        totals[one.storage_class] = totals.get(one.storage_class, 0) + one.billed
-        totals["STANDARD"] += one.billed_standard
+    for stored_sum in sums:
+        totals[stored_sum.storage_class] = totals.get(stored_sum.storage_class, 0) + stored_sum.billed
+        totals["STANDARD"] += stored_sum.billed_standard
     rates = {name: _rate(prices, name, total) for name, total in totals.items()}
     groups: dict[tuple[str, ...], list[StoredSum]] = {}
-    for one in sums:
-        groups.setdefault(one.group, []).append(one)
+    for stored_sum in sums:
+        groups.setdefault(stored_sum.group, []).append(stored_sum)
     lines = [_line(group, some, rates, prices.monitoring) for group, some in groups.items()]
     return sorted(lines, key=lambda line: (-line.cost, -line.size, line.group))
 
@@ -106,17 +106,17 @@ def roll_up(sums: Iterable[StoredSum], of: Sequence[str], by: Sequence[str]) -> 
     """
     places = [of.index(name) for name in by]
     found: dict[tuple[tuple[str, ...], str], StoredSum] = {}
-    for one in sums:
-        group = tuple(one.group[place] for place in places)
-        known = found.get((group, one.storage_class), StoredSum(group, one.storage_class, 0, 0, 0, 0))
-        found[group, one.storage_class] = StoredSum(
+    for stored_sum in sums:
+        group = tuple(stored_sum.group[place] for place in places)
+        known = found.get((group, stored_sum.storage_class), StoredSum(group, stored_sum.storage_class, 0, 0, 0, 0))
+        found[group, stored_sum.storage_class] = StoredSum(
             group,
-            one.storage_class,
-            known.objects + one.objects,
-            known.size + one.size,
-            known.billed + one.billed,
-            known.billed_standard + one.billed_standard,
-            known.monitored + one.monitored,
+            stored_sum.storage_class,
+            known.objects + stored_sum.objects,
+            known.size + stored_sum.size,
+            known.billed + stored_sum.billed,
+            known.billed_standard + stored_sum.billed_standard,
+            known.monitored + stored_sum.monitored,
         )
     return list(found.values())
 
@@ -131,11 +131,14 @@ def _line(
     group: tuple[str, ...], sums: Sequence[StoredSum], rates: dict[str, float | None], monitoring: float | None
 ) -> CostLine:
     standard = rates["STANDARD"] or 0.0
-    cost = sum((rates[one.storage_class] or 0.0) * one.billed + standard * one.billed_standard for one in sums)
-    monitored = sum(one.monitored for one in sums)
+    cost = sum(
+        (rates[stored_sum.storage_class] or 0.0) * stored_sum.billed + standard * stored_sum.billed_standard
+        for stored_sum in sums
+    )
+    monitored = sum(stored_sum.monitored for stored_sum in sums)
     cost += (monitoring or 0.0) * monitored
-    unpriced = sum(one.size for one in sums if rates[one.storage_class] is None)
-    objects, size = sum(one.objects for one in sums), sum(one.size for one in sums)
+    unpriced = sum(stored_sum.size for stored_sum in sums if rates[stored_sum.storage_class] is None)
+    objects, size = sum(stored_sum.objects for stored_sum in sums), sum(stored_sum.size for stored_sum in sums)
     return CostLine(group, objects, size, cost, unpriced, monitored if monitoring is None else 0)
 
 
@@ -160,7 +163,7 @@ class CostReport:
     without_fee: int
 
     @classmethod
-    def of(cls, sums: Sequence[StoredSum], prices: StoragePrices) -> CostReport:
+    def from_sums(cls, sums: Sequence[StoredSum], prices: StoragePrices) -> CostReport:
         """Make the report.
 
         Args:

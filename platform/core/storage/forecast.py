@@ -62,7 +62,7 @@ class Forecast:
         return "; ".join(filter(None, [self.why_not, self.caution]))
 
 
-def daily(points: Mapping[date, float]) -> list[float]:
+def daily_values(points: Mapping[date, float]) -> list[float]:
     """Return the value of each day from the first to the last. A day without a value has that of the day before."""
     days = sorted(points)
     found: list[float] = []
@@ -84,7 +84,7 @@ def forecast(history: Sequence[float], days: int) -> Forecast:
     if len(history) < MIN_HISTORY:
         return Forecast((), "", None, None, f"{_days(len(history))} too few: {MIN_HISTORY} are needed")
     ahead = max(1, min(days, len(history) // 3))
-    missed = {name: _missed(method, history, ahead) for name, method in _METHODS.items()}
+    missed = {name: _forecast_errors(method, history, ahead) for name, method in _METHODS.items()}
     naive, came = missed["last value"]
     best = min(missed, key=lambda name: missed[name])
     best = best if missed[best][0] < naive * _MAX_ERROR_RATIO else "last value"
@@ -94,7 +94,7 @@ def forecast(history: Sequence[float], days: int) -> Forecast:
     return Forecast(values, best, error, naive_error, why, ahead, came)
 
 
-def together(parts: Sequence[tuple[Sequence[float], Forecast]]) -> Forecast:
+def forecast_sum(parts: Sequence[tuple[Sequence[float], Forecast]]) -> Forecast:
     """Return the forecast of a sum: a part that is new grows by no more than its own history shows.
 
     The sum itself would show each new part as growth. A part without a forecast counts with its last value. The error
@@ -103,23 +103,25 @@ def together(parts: Sequence[tuple[Sequence[float], Forecast]]) -> Forecast:
     Args:
         parts: history and forecast of each.
     """
-    known = [one for _, one in parts if one.values]
+    known = [part for _, part in parts if part.values]
     if not known:
         longest = max(parts, key=lambda part: len(part[0]), default=None)
         return longest[1] if longest else forecast((), 0)
-    days, came = len(known[0].values), sum(one.came for one in known)
-    values = tuple(sum(one.values[day] if one.values else history[-1] for history, one in parts) for day in range(days))
-    methods = {one.method for one in known}
+    days, came = len(known[0].values), sum(part.came for part in known)
+    values = tuple(
+        sum(part.values[day] if part.values else history[-1] for history, part in parts) for day in range(days)
+    )
+    methods = {part.method for part in known}
     method = methods.pop() if len(methods) == 1 else "sum of the buckets"
     error, naive_error = (
-        sum((each or 0.0) * one.came for each, one in zip(errors, known, strict=True)) / came if came else None
-        for errors in ([one.error for one in known], [one.naive_error for one in known])
+        sum((each or 0.0) * part.came for each, part in zip(errors, known, strict=True)) / came if came else None
+        for errors in ([part.error for part in known], [part.naive_error for part in known])
     )
     why = known[0].why_not if method == "last value" else ""
-    return Forecast(values, method, error, naive_error, why, min(one.tested_days for one in known), came)
+    return Forecast(values, method, error, naive_error, why, min(part.tested_days for part in known), came)
 
 
-def _missed(method: _Method, history: Sequence[float], ahead: int) -> tuple[float, float]:
+def _forecast_errors(method: _Method, history: Sequence[float], ahead: int) -> tuple[float, float]:
     """Return the sum of what forecasts from points in the past missed, and the sum of the values that came.
 
     Args:
@@ -138,7 +140,7 @@ def _missed(method: _Method, history: Sequence[float], ahead: int) -> tuple[floa
     return missed, came
 
 
-def _last(history: Sequence[float], days: int) -> list[float]:
+def _last_days(history: Sequence[float], days: int) -> list[float]:
     return [history[-1]] * days
 
 
@@ -169,7 +171,7 @@ def _smooth(history: Sequence[float], alpha: float, beta: float) -> tuple[float,
     return squares, level, trend
 
 
-_METHODS: Mapping[str, _Method] = {"last value": _last, "drift": _drift, "trend": _trend}
+_METHODS: Mapping[str, _Method] = {"last value": _last_days, "drift": _drift, "trend": _trend}
 
 
 def _days(count: int) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from tidegate.platform.core.inventory.delivery import Subject
-from tidegate.platform.core.storage.forecast import MONTH, Forecast, daily, forecast, together
+from tidegate.platform.core.storage.forecast import MONTH, Forecast, daily_values, forecast, forecast_sum
 
 #: The name of all buckets together.
 ALL = "all buckets"
@@ -64,8 +64,8 @@ def growth(
         drops: when a person dropped which inventories. A bucket without others counts until then, and has no line.
     """
     found: dict[str, list[StoredDay]] = defaultdict(list)
-    for one in days:
-        found[one.bucket].append(one)
+    for stored_day in days:
+        found[stored_day.bucket].append(stored_day)
     if not found:
         return []
     every = {bucket: _bucket_points(some, configuration, drops) for bucket, some in found.items()}
@@ -76,10 +76,10 @@ def growth(
         if points[max(points)] is not None
     ]
     lines.sort(key=lambda line: (-line.history[-1], line.bucket))
-    first, sizes, objects = _daily(_sums(every.values(), known_from, end))
+    first, sizes, objects = _daily_sizes(_sums(every.values(), known_from, end))
     ahead = (
-        together([(line.history, line.bytes) for line in lines]),
-        together([([float(line.objects)] * len(line.history), line.objects_ahead) for line in lines]),
+        forecast_sum([(line.history, line.bytes) for line in lines]),
+        forecast_sum([([float(line.objects)] * len(line.history), line.objects_ahead) for line in lines]),
     )
     return [Growth(ALL, first, sizes, int(objects[-1]), *ahead), *lines]
 
@@ -91,17 +91,21 @@ _Points = Mapping[date, tuple[int, int] | None]
 def _bucket_points(days: Iterable[StoredDay], configuration: str, drops: Collection[tuple[Subject, date]]) -> _Points:
     known: dict[str, StoredDay] = {}
     found: dict[date, tuple[int, int] | None] = {}
-    for one in sorted(days, key=lambda one: one.day):
-        if not one.objects and (Subject(one.bucket, one.configuration), one.day) in drops:
-            known.pop(one.configuration, None)
+    for stored_day in sorted(days, key=lambda stored_day: stored_day.day):
+        if not stored_day.objects and (Subject(stored_day.bucket, stored_day.configuration), stored_day.day) in drops:
+            known.pop(stored_day.configuration, None)
         else:
-            known[one.configuration] = one
+            known[stored_day.configuration] = stored_day
         counted = max(
             known.values(),
-            key=lambda one: (one.configuration == configuration, one.day, one.configuration),
+            key=lambda stored_day: (
+                stored_day.configuration == configuration,
+                stored_day.day,
+                stored_day.configuration,
+            ),
             default=None,
         )
-        found[one.day] = (counted.size, counted.objects) if counted else None
+        found[stored_day.day] = (counted.size, counted.objects) if counted else None
     return found
 
 
@@ -119,12 +123,12 @@ def _sums(buckets: Iterable[_Points], known_from: date | None, end: date) -> Map
 
 
 def _line(bucket: str, points: Mapping[date, tuple[int, int]], months: int) -> Growth:
-    first, sizes, objects = _daily(points)
+    first, sizes, objects = _daily_sizes(points)
     ahead = months * MONTH
     return Growth(bucket, first, sizes, int(objects[-1]), forecast(sizes, ahead), forecast(objects, ahead))
 
 
-def _daily(points: Mapping[date, tuple[int, int]]) -> tuple[date, list[float], list[float]]:
+def _daily_sizes(points: Mapping[date, tuple[int, int]]) -> tuple[date, list[float], list[float]]:
     """Return the first day, and bytes and objects of each day."""
-    sizes = daily({day: float(size) for day, (size, _) in points.items()})
-    return min(points), sizes, daily({day: float(count) for day, (_, count) in points.items()})
+    sizes = daily_values({day: float(size) for day, (size, _) in points.items()})
+    return min(points), sizes, daily_values({day: float(count) for day, (_, count) in points.items()})

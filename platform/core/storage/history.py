@@ -1,4 +1,4 @@
-"""The history of a table of inventories: which inventories entered it, and which of its versions have them.
+"""The history of a table of inventories: which inventories were loaded, and in which table versions each is visible.
 
 An inventory is in all versions from the one of its batch to the one before the next inventory of its bucket and
 configuration. A version therefore has the inventories of many batches, and each inventory is read from one version::
@@ -89,7 +89,16 @@ class StoredHistory:
     def to_json(self) -> str:
         """Returns the object that keeps the history."""
         since = self.known_from.isoformat() if self.known_from else None
-        days = [[one.bucket, one.configuration, one.day.isoformat(), one.objects, one.size] for one in self.days]
+        days = [
+            [
+                stored_day.bucket,
+                stored_day.configuration,
+                stored_day.day.isoformat(),
+                stored_day.objects,
+                stored_day.size,
+            ]
+            for stored_day in self.days
+        ]
         return json.dumps({"format": FORMAT, "last": self.last, "known_from": since, "days": days})
 
     @classmethod
@@ -111,13 +120,13 @@ class StoredHistory:
             raise ValueError(f"{address} is no history of inventories, and may be deleted: {error}") from error
 
     @classmethod
-    def joined(cls, parts: Iterable[StoredHistory]) -> StoredHistory:
+    def join_parts(cls, parts: Iterable[StoredHistory]) -> StoredHistory:
         """Return the history of several parts, in order."""
         some = list(parts)
         return cls(
-            max((one.last for one in some), default=0),
-            [day for one in some for day in one.days],
-            max((one.known_from for one in some if one.known_from), default=None),
+            max((history.last for history in some), default=0),
+            [day for history in some for day in history.days],
+            max((history.known_from for history in some if history.known_from), default=None),
         )
 
 
@@ -137,13 +146,16 @@ class HistoryPart:
     reads: list[VersionRead] = field(default_factory=list)
     known_from: date | None = None
 
-    def stored(self, found: Mapping[tuple[Subject, int], tuple[int, int]]) -> StoredHistory:
+    def stored_history(self, found: Mapping[tuple[Subject, int], tuple[int, int]]) -> StoredHistory:
         """Return what its inventories had.
 
         Args:
             found: objects and bytes by subject and batch. What is missing had none: it was empty.
         """
-        days = [StoredDay(*one.subject, one.day, *found.get((one.subject, one.n), (0, 0))) for one in self.inventories]
+        days = [
+            StoredDay(*inventory.subject, inventory.day, *found.get((inventory.subject, inventory.n), (0, 0)))
+            for inventory in self.inventories
+        ]
         return StoredHistory(self.last, days, self.known_from)
 
 
@@ -158,10 +170,10 @@ def history_parts(entered: Sequence[EnteredInventory], kept: KeptPast, present: 
     following, lost = following_inventories(entered), lost_inventories(entered, kept)
     parts = [HistoryPart()]
     end = 0  # the first version that lacks an inventory of the last read
-    for n, batch in groupby(entered, lambda one: one.n):
+    for n, batch in groupby(entered, lambda inventory: inventory.n):
         part, some = parts[-1], list(batch)
-        left = [one for one in some if one not in lost]
-        if any(one.rows for one in left):
+        left = [inventory for inventory in some if inventory not in lost]
+        if any(inventory.rows for inventory in left):
             if some[0].version >= end:
                 # A part ends with a whole batch: what follows it begins with the next number.
                 if len(part.reads) == MAX_READS:
@@ -169,12 +181,16 @@ def history_parts(entered: Sequence[EnteredInventory], kept: KeptPast, present: 
                     parts.append(part)
                 part.reads.append(VersionRead(present, n, n))
                 end = present + 1
-            end = min(end, *(following[one].version for one in left if one.rows and one in following), end)
+            end = min(
+                end,
+                *(following[inventory].version for inventory in left if inventory.rows and inventory in following),
+                end,
+            )
             part.reads[-1] = VersionRead(end - 1, part.reads[-1].first, n)
         part.last = n
         part.inventories += left
         # From the day of the next inventory on, a lost one is not needed.
-        days = [following[one].day for one in some if one in lost]
+        days = [following[inventory].day for inventory in some if inventory in lost]
         part.known_from = max([*days, *([part.known_from] if part.known_from else [])], default=None)
     return parts if entered else []
 
@@ -183,10 +199,10 @@ def following_inventories(entered: Sequence[EnteredInventory]) -> dict[EnteredIn
     """Return the inventory that replaced each of them, unless it is still in the table."""
     found: dict[EnteredInventory, EnteredInventory] = {}
     last: dict[Subject, EnteredInventory] = {}
-    for one in entered:
-        if before := last.get(one.subject):
-            found[before] = one
-        last[one.subject] = one
+    for inventory in entered:
+        if before := last.get(inventory.subject):
+            found[before] = inventory
+        last[inventory.subject] = inventory
     return found
 
 
@@ -202,15 +218,15 @@ def lost_inventories(entered: Sequence[EnteredInventory], kept: KeptPast) -> set
     """
     before: dict[int, datetime] = {}
     last: EnteredInventory | None = None
-    for one in entered:
-        if last and one.n != last.n:
-            before[one.n] = last.recorded
-        last = one
+    for inventory in entered:
+        if last and inventory.n != last.n:
+            before[inventory.n] = last.recorded
+        last = inventory
     following = following_inventories(entered)
     return {
-        one
-        for one, later in following.items()
-        if one.rows and (later.recorded < kept.files or before[later.n] < kept.log)
+        inventory
+        for inventory, later in following.items()
+        if inventory.rows and (later.recorded < kept.files or before[later.n] < kept.log)
     }
 
 
@@ -236,26 +252,32 @@ def inventories_as_of(
     Raises:
         InventoryError: the table has no inventory of that day, or its files may be deleted.
     """
-    newest = {one.subject: one for one in entered if one.day <= day}  # later batches have later inventories
+    newest = {
+        inventory.subject: inventory for inventory in entered if inventory.day <= day
+    }  # later batches have later inventories
     if not newest:
-        first = min((one.day for one in entered), default=None)
+        first = min((inventory.day for inventory in entered), default=None)
         raise InventoryError(
             f"no inventory of {day} or before is known" + (f": ask for {first} or later" if first else " yet")
         )
     following = following_inventories(entered)
     lost = lost_inventories(entered, kept)
-    if some := [one for one in newest.values() if one in lost]:
-        since = max(following[one].day for one in lost)
+    if some := [inventory for inventory in newest.values() if inventory in lost]:
+        since = max(following[inventory].day for inventory in lost)
         raise InventoryError(
             f"the files of the inventory of {some[0].subject} of {some[0].day} may be deleted, because the table keeps "
             "them for delta.deletedFileRetentionDuration and delta.logRetentionDuration only: "
             f"ask for {since} or later"
         )
-    last = {one: following[one].version - 1 if one in following else present for one in newest.values() if one.rows}
+    last = {
+        inventory: following[inventory].version - 1 if inventory in following else present
+        for inventory in newest.values()
+        if inventory.rows
+    }
     reads: list[InventoriesRead] = []
-    for one in sorted(last, key=lambda one: (last[one], one.n)):
+    for inventory in sorted(last, key=lambda inventory: (last[inventory], inventory.n)):
         # Each version is the last that has one of its inventories, so none of the others was replaced before.
-        if not reads or reads[-1].version < one.version:
-            reads.append(InventoriesRead(last[one]))
-        reads[-1].inventories.append(one)
+        if not reads or reads[-1].version < inventory.version:
+            reads.append(InventoriesRead(last[inventory]))
+        reads[-1].inventories.append(inventory)
     return reads

@@ -73,7 +73,7 @@ class _Found:
         self.currencies.add(row["Currency"])
         self.dates.add(row["EffectiveDate"])
 
-    def tiers(self, kind: str, name: str) -> tuple[tuple[float, float], ...] | None:
+    def find_tiers(self, kind: str, name: str) -> tuple[tuple[float, float], ...] | None:
         """Return the prices. None if there is none, or if the list does not say which of two is valid."""
         tiers = []
         for start, operations in sorted(self.prices.get((kind, name), {}).items()):
@@ -86,7 +86,7 @@ class _Found:
 
     def flat(self, kind: str, names: Iterable[str]) -> dict[str, float]:
         """Return the first price of each name that has one."""
-        return {name: tiers[0][1] for name in names if (tiers := self.tiers(kind, name))}
+        return {name: tiers[0][1] for name in names if (tiers := self.find_tiers(kind, name))}
 
 
 def read_price_lists(files: Mapping[str, Iterable[str]]) -> StoragePrices:
@@ -108,7 +108,7 @@ def read_price_lists(files: Mapping[str, Iterable[str]]) -> StoragePrices:
                 f"saved it in UTF-16, download {_URL} again"
             ) from None
     where = " and ".join(files)
-    tiers = {name: tiers for name in _STORAGE.values() if (tiers := found.tiers("storage", name))}
+    tiers = {name: tiers for name in _STORAGE.values() if (tiers := found.find_tiers("storage", name))}
     if "STANDARD" not in tiers:
         raise ValueError(f"{where} has no prices of the class STANDARD: is it the list of AmazonS3? Download {_URL}")
     if len(found.currencies) != 1:
@@ -141,14 +141,14 @@ def _read(lines: Iterable[str], where: str, found: _Found) -> None:
         if row.get("TermType") != "OnDemand":
             continue
         try:
-            for what in _of(row):
+            for what in _price_keys(row):
                 found.add(what, row)
                 found.regions.add(row.get("Region Code", ""))
         except (KeyError, ValueError) as error:
             raise ValueError(f"{where}: line {number} has no price that can be read: {error}") from None
 
 
-def _of(row: Mapping[str, str]) -> list[tuple[str, str]]:
+def _price_keys(row: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return what a price is of: its kind, and a class."""
     if not row.get("serviceCode", _SERVICE).startswith(_SERVICE):
         return []  # Other services have usage types of the same names.

@@ -69,7 +69,7 @@ class Lifecycle:
             "Filter": {},
             "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": days},
         }
-        kept = [_with_filter(one) for one in self.rules if one.get("ID") != RULE]
+        kept = [_with_filter(rule) for rule in self.rules if rule.get("ID") != RULE]
         body = json.dumps({"Rules": [*kept, rule]}, default=_iso)
         parts = ["aws", "s3api", "put-bucket-lifecycle-configuration", "--bucket", bucket]
         size = ["--transition-default-minimum-object-size", self.minimum_size] if self.minimum_size else []
@@ -96,17 +96,17 @@ class BucketUploads:
     @property
     def parts(self) -> int:
         """Number of the parts that are known."""
-        return sum(one.parts or 0 for one in self.oldest)
+        return sum(upload.parts or 0 for upload in self.oldest)
 
     @property
     def size(self) -> int:
         """Bytes of the parts that are known."""
-        return sum(one.size or 0 for one in self.oldest)
+        return sum(upload.size or 0 for upload in self.oldest)
 
     @property
     def unsized(self) -> int:
         """Number of old uploads whose parts were not listed."""
-        return self.old - sum(one.size is not None for one in self.oldest)
+        return self.old - sum(upload.size is not None for upload in self.oldest)
 
 
 @dataclass(frozen=True)
@@ -126,14 +126,22 @@ class UploadsReport:
     days: int = 7
 
     @classmethod
-    def of(cls, buckets: Iterable[BucketUploads], refused: Mapping[str, str], days: int) -> UploadsReport:
+    def from_buckets(cls, buckets: Iterable[BucketUploads], refused: Mapping[str, str], days: int) -> UploadsReport:
         """Make the report."""
         every = list(buckets)
-        found = sorted((one for one in every if one.oldest), key=lambda one: (-one.size, -one.old, one.bucket))
-        return cls(found, sorted(one.bucket for one in every if not one.lifecycle.aborts(days)), dict(refused), days)
+        found = sorted(
+            (uploads for uploads in every if uploads.oldest),
+            key=lambda uploads: (-uploads.size, -uploads.old, uploads.bucket),
+        )
+        return cls(
+            found,
+            sorted(uploads.bucket for uploads in every if not uploads.lifecycle.aborts(days)),
+            dict(refused),
+            days,
+        )
 
 
-def divided(uploads: Iterable[Upload], days: int, now: datetime) -> tuple[list[Upload], int, int]:
+def divide_uploads(uploads: Iterable[Upload], days: int, now: datetime) -> tuple[list[Upload], int, int]:
     """Return the oldest `MAX_SIZED` uploads, the oldest first, the number of old uploads, and of younger ones.
 
     A bucket may have millions of uploads, so only the oldest ones are kept.
@@ -145,14 +153,14 @@ def divided(uploads: Iterable[Upload], days: int, now: datetime) -> tuple[list[U
     """
     counts = {True: 0, False: 0}
 
-    def old() -> Iterator[Upload]:
-        for one in uploads:
-            is_old = now - one.initiated >= timedelta(days=days)
+    def old_uploads() -> Iterator[Upload]:
+        for upload in uploads:
+            is_old = now - upload.initiated >= timedelta(days=days)
             counts[is_old] += 1
             if is_old:
-                yield one
+                yield upload
 
-    oldest = nsmallest(MAX_SIZED, old(), key=lambda one: (one.initiated, one.key, one.upload_id))
+    oldest = nsmallest(MAX_SIZED, old_uploads(), key=lambda upload: (upload.initiated, upload.key, upload.upload_id))
     return oldest, counts[True], counts[False]
 
 
@@ -163,13 +171,13 @@ def uploads_cost(uploads: Iterable[Upload], prices: StoragePrices) -> tuple[floa
     The price is that of the first tier: how much else the account has is not known here.
     """
     cost, unpriced = 0.0, 0
-    for one in uploads:
-        kind = "STANDARD" if one.storage_class in ARCHIVE_CLASSES else one.storage_class
+    for upload in uploads:
+        kind = "STANDARD" if upload.storage_class in ARCHIVE_CLASSES else upload.storage_class
         tiers = prices.tiers.get(FREQUENT if kind == TIERING else kind)
         if tiers:
-            cost += (one.size or 0) / GIGABYTE * tiers[0][1]
+            cost += (upload.size or 0) / GIGABYTE * tiers[0][1]
         else:
-            unpriced += one.size or 0
+            unpriced += upload.size or 0
     return cost, unpriced
 
 

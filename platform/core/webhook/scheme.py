@@ -19,11 +19,11 @@ TOLERANCE = 300
 _MAX_DIGITS = 12
 
 
-def _no_problem(_: str) -> str:
+def _accept_secret(_: str) -> str:
     return ""
 
 
-def _no_answer(_: Mapping[str, Any]) -> str | None:
+def _decline_challenge(_: Mapping[str, Any]) -> str | None:
     return None
 
 
@@ -103,8 +103,8 @@ class Scheme:
     id_header: str = ""
     id_member: str = ""
     time_member: str = ""
-    secret_problem: Callable[[str], str] = _no_problem
-    challenge: Callable[[Mapping[str, Any]], str | None] = _no_answer
+    secret_problem: Callable[[str], str] = _accept_secret
+    challenge: Callable[[Mapping[str, Any]], str | None] = _decline_challenge
 
 
 def hmac_sha256(secret: str, *parts: bytes) -> bytes:

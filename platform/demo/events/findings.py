@@ -81,7 +81,7 @@ def compare_files(report: EventsReport, lake: Lake, expected: Mapping[str, Any],
 def read_folders(objects: ObjectStore, bucket: str) -> tuple[dict[str, dict[str, int]], int]:
     """Returns the rows of each folder of a bucket and the sum of the CRCs of their lines, and the number of objects."""
     folders: dict[str, dict[str, int]] = {}
-    items = list(objects.under(bucket, ""))
+    items = list(objects.list_under(bucket, ""))
     for item in items:
         folder = folders.setdefault(item.key.rpartition("/")[0], {"rows": 0, "lines": 0})
         for line in gzip.decompress(objects.get(bucket, item.key) or b"").splitlines():
@@ -159,7 +159,9 @@ def compare_forwarded(
     search = {name: found for name, found in forwarded.items() if name.startswith(_SEARCH_PREFIX)}
     keys = {name: set(found["existing"]) for name, found in search.items()}
     report.compare("objects that the consumer processed", keys, dict(processed))
-    report.count("d your own", f"topic, filter, {SEARCH}", _total(keys), _total(processed), "objects processed")
+    report.count(
+        "d your own", f"topic, filter, {SEARCH}", _total_objects(keys), _total_objects(processed), "objects processed"
+    )
     _subscriber(report, {TAGGED_TYPE: forwarded[TAGGED_TYPE]}, tagged, "by tag", TAGGED)
     others = {name: found for name, found in forwarded.items() if name != TAGGED_TYPE}
     _subscriber(report, others, unmatched, "all other types", UNMATCHED)
@@ -213,13 +215,13 @@ def _subscriber(report: EventsReport, expected: Mapping[str, Any], found: Subscr
     report.count(
         f"forwarded, {how}",
         queue,
-        _total(keys),
-        _total(found.keys),
+        _total_objects(keys),
+        _total_objects(found.keys),
         f"objects of {len(keys)} {'type' if len(keys) == 1 else 'types'}",
     )
 
 
-def _total(keys: Mapping[str, set[str]]) -> int:
+def _total_objects(keys: Mapping[str, set[str]]) -> int:
     return sum(map(len, keys.values()))
 
 

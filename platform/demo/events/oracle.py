@@ -53,10 +53,10 @@ _SHAPES = {"objects": (dict, "OBJECT"), "lists": (list, "ARRAY"), "texts": (str,
 def main() -> None:
     """The command."""
     lines = (Path(sys.argv[1]) / "operations.jsonl").read_text(encoding="utf-8").splitlines()
-    print(json.dumps(expected([json.loads(line) for line in lines])))
+    print(json.dumps(expected_table([json.loads(line) for line in lines])))
 
 
-def expected(operations: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def expected_table(operations: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Returns the expectation."""
     puts = {operation["key"]: operation for operation in operations if operation["op"] == "put"}
     of_datasets = {key for key in puts if table_of(key) == _DATASETS}
@@ -183,13 +183,13 @@ def _files(bodies: dict[str, str]) -> dict[str, Any]:
 
 
 def _row(line: str) -> dict[str, Any] | None:
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(dict(pairs)) < len(pairs):
             raise ValueError("a field twice")
         return dict(pairs)
 
     try:
-        found = json.loads(line, object_pairs_hook=once)
+        found = json.loads(line, object_pairs_hook=unique_members)
     except ValueError:
         return None
     return found if isinstance(found, dict) else None

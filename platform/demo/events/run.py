@@ -118,17 +118,19 @@ def run_events_demo(
                 before_sensors=lambda stack: urls.update(subscribe(stack.clients())),
             )
         )
-        others = running.enter_context(_others(platform, urls, home, objects))
-        with platform.stack.settings.opened() as lake, platform.dagster.instance() as instance:
+        others = running.enter_context(_external_services(platform, urls, home, objects))
+        with platform.stack.settings.open_lake() as lake, platform.dagster.instance() as instance:
             report = _run(lake, instance, platform, others, found, home, console, types)
         report.seconds = time.monotonic() - begun
         show_events_report(console, report)
-        platform.end_demo(console, report, report_path, keep=keep, following=_next(platform, home))
+        platform.end_demo(console, report, report_path, keep=keep, following=_next_steps(platform, home))
     return report
 
 
 @contextmanager
-def _others(platform: Deployment, urls: dict[str, str], home: Path, objects: int) -> Iterator[_ExternalServices]:
+def _external_services(
+    platform: Deployment, urls: dict[str, str], home: Path, objects: int
+) -> Iterator[_ExternalServices]:
     """Start the subscribers, and the provider before its server, so that its first deliveries fail."""
     clients, port = platform.stack.clients(), free_port()
     others = _ExternalServices(
@@ -165,11 +167,11 @@ def _run(
     console: Console,
     types: int,
 ) -> EventsReport:
-    with Stages(console).shown() as stages:
+    with Stages(console).show_bars() as stages:
         _send_and_wait(lake, instance, platform, others, operations, stages)
         stage = stages.begin("The oracle computes what every output must contain")
         expected = run_oracle(home / "producers", Path(__file__).with_name("oracle.py"))
-        stage.done(f"{expected['events_sent']:,} events of {len(expected['types'])} types")
+        stage.finish(f"{expected['events_sent']:,} events of {len(expected['types'])} types")
         stage = stages.begin("Tables, subscribers and quarantine are compared with it")
         report = EventsReport(types, expected["events_sent"])
         accounts = read_accounts(lake)
@@ -177,11 +179,11 @@ def _run(
         compare_files(report, lake, expected, accounts)
         compare_tables(report, lake, expected, accounts)
         compare_datasets(report, expected, accounts)
-        compare_forwarded(report, expected, others.consumer.processed(), others.tagged, others.unmatched)
+        compare_forwarded(report, expected, others.consumer.processed_keys(), others.tagged, others.unmatched)
         compare_broken(report, expected, broken_backlog(lake, BROKEN_ROUTE))
         describe_poison(report, expected)
         compare_webhooks(report, lake, others.provider)
-        stage.done(f"{len(report.problems)} differences" if report.problems else "everything is right")
+        stage.finish(f"{len(report.problems)} differences" if report.problems else "everything is right")
     return report
 
 
@@ -201,7 +203,7 @@ def _send_and_wait(
         except BaseException as error:
             failure.append(error)
 
-    def done() -> bool:
+    def is_done() -> bool:
         platform.check()
         if others.server is not None:
             others.server.require_alive()
@@ -216,17 +218,17 @@ def _send_and_wait(
     try:
         wait_until_arrived(
             lambda: measure_pending(lake, instance, others.queues, BROKEN_ROUTE),
-            done=done,
+            done=is_done,
             show=lambda what: stage.show(f"{others.uploader.sent:,} sent · {what}", others.uploader.sent),
             deadline=_SETTLE_SECONDS,
         )
     finally:
         stopped.set()
         sender.join(timeout=30)
-    stage.done(f"{others.uploader.sent:,} sent, and all of them have arrived")
+    stage.finish(f"{others.uploader.sent:,} sent, and all of them have arrived")
 
 
-def _next(platform: Deployment, home: Path) -> NextSteps:
+def _next_steps(platform: Deployment, home: Path) -> NextSteps:
     ui = platform.dagster.ui_url
     places = {
         "the whole lake": f"{ui}/assets/lake_health",

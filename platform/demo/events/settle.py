@@ -63,7 +63,7 @@ def measure_pending(lake: Lake, instance: dg.DagsterInstance, subscribers: list[
     """
     received = sum(sum(queue.depth()) for queue in lake.queues)
     # In the order of the way of an event, so that nothing passes between two measurements unseen.
-    tables = sum(manifest.hints for manifest in lake.store.inbox.waiting())
+    tables = sum(manifest.hints for manifest in lake.store.inbox.waiting_manifests())
     runs = instance.get_runs_count(dg.RunsFilter(statuses=ACTIVE))
     outbox = lake.store.outbox
     waiting = outbox.backlogs(lane for lane in outbox.lanes() if lane.route != broken)
@@ -103,5 +103,5 @@ def broken_backlog(lake: Lake, route: str) -> tuple[int, float]:
     """Returns how many messages wait for the destination of a route, and the age of the oldest in seconds."""
     found = lake.store.outbox.backlogs([Lane(route)]).values()
     return sum(backlog.messages for backlog in found), max(
-        (time.time() - one.oldest / 1000 for one in found), default=0.0
+        (time.time() - outbox_backlog.oldest / 1000 for outbox_backlog in found), default=0.0
     )

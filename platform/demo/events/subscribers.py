@@ -122,7 +122,7 @@ class ConsumerProcess:
         if self._process is not None:
             self._process.stop()
 
-    def processed(self) -> dict[str, set[str]]:
+    def processed_keys(self) -> dict[str, set[str]]:
         """Returns the keys of the objects that it processed, by event type.
 
         Raises:

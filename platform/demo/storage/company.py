@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from tidegate.platform.demo.storage.planted import STEADY, STILL, STOPPED, planted
+from tidegate.platform.demo.storage.planted import STEADY, STILL, STOPPED, planted_objects
 from tidegate.platform.demo.storage.stored_object import StoredObject
 
 _TEAMS = ("checkout", "search", "catalog", "payments", "logistics", "marketing", "data", "platform")
@@ -52,28 +52,28 @@ class CompanyBucket:
     @property
     def has_versions(self) -> bool:
         """Whether its objects have version IDs."""
-        return any(one.version for one in self.objects)
+        return any(item.version for item in self.objects)
 
     @property
     def aborts_uploads(self) -> bool:
         """Whether a lifecycle rule aborts incomplete uploads."""
         return self.daily
 
-    def newest(self, day: int) -> int:
+    def newest_inventory_day(self, day: int) -> int:
         """Returns the day of its newest inventory on a day."""
         return max(each for each in range(day + 1) if self.delivers(each))
 
-    def at(self, day: int) -> datetime:
+    def begin_time(self, day: int) -> datetime:
         """Returns when S3 begins the inventory of a day."""
         return self.first + timedelta(days=day)
 
-    def put(self, one: StoredObject) -> datetime:
+    def put(self, item: StoredObject) -> datetime:
         """Returns when one of its objects was put."""
-        return self.at(one.created) - timedelta(hours=1)
+        return self.begin_time(item.created) - timedelta(hours=1)
 
-    def on(self, day: int) -> list[StoredObject]:
+    def objects_on(self, day: int) -> list[StoredObject]:
         """Returns the objects of a day."""
-        return [one for one in self.objects if one.exists(day)]
+        return [item for item in self.objects if item.exists(day)]
 
 
 def company(buckets: int, days: int) -> list[CompanyBucket]:
@@ -89,7 +89,7 @@ def company(buckets: int, days: int) -> list[CompanyBucket]:
         daily = number % _DAILY_EVERY == 0
         stops = max(1, days - 10) if number in STOPPED else None
         by_chance = () if number in (STEADY, STILL) else _objects(chance, days)
-        objects = (*by_chance, *planted(number, days))
+        objects = (*by_chance, *planted_objects(number, days))
         found.append(CompanyBucket(bucket_name(number), daily, stops, first, objects, weekday=(days - 2) % 7))
     return found
 

@@ -15,7 +15,7 @@ from tidegate.platform.demo.storage.commands import json_of, run_command
 from tidegate.platform.demo.storage.company import CompanyBucket
 from tidegate.platform.local.aws import ACCOUNT, REGION
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.process.ports import LOOPBACK, free_port, listening
+from tidegate.platform.local.process.ports import LOOPBACK, accepts_connections, free_port
 from tidegate.platform.local.process.process import spawn
 from tidegate.platform.local.stack_file import client_environ
 
@@ -114,14 +114,14 @@ def _configurations(s3: Any, bucket: CompanyBucket) -> list[dict[str, Any]]:
     listed = s3.list_bucket_inventory_configurations(Bucket=bucket.name).get("InventoryConfigurationList", ())
     # Moto's list leaves out fields.
     return [
-        s3.get_bucket_inventory_configuration(Bucket=bucket.name, Id=one["Id"])["InventoryConfiguration"]
-        for one in listed
+        s3.get_bucket_inventory_configuration(Bucket=bucket.name, Id=configuration["Id"])["InventoryConfiguration"]
+        for configuration in listed
     ]
 
 
 def _wait(port: int) -> None:
     end = time.monotonic() + _STARTED_WITHIN
-    while not listening(port, 0.2):
+    while not accepts_connections(port, 0.2):
         if time.monotonic() > end:
             raise LocalStackError(f"moto's server did not start within {_STARTED_WITHIN:.0f} s: see logs/moto.log")
         time.sleep(0.05)

@@ -94,13 +94,13 @@ def delivery(
             "sourceBucket": bucket.name,
             "destinationBucket": "arn:aws:s3:::tidegate-landing",
             "version": "2016-11-30",
-            "creationTimestamp": str(int(bucket.at(day).timestamp() * 1_000)),
+            "creationTimestamp": str(int(bucket.begin_time(day).timestamp() * 1_000)),
             "fileFormat": "Parquet",
             "fileSchema": _file_schema(),
             "files": [{"key": file, "size": len(body), "MD5checksum": hashlib.md5(body).hexdigest()}],
         }
     ).encode()
-    folder = f"{prefix}{bucket.at(day):%Y-%m-%dT%H-%MZ}/"
+    folder = f"{prefix}{bucket.begin_time(day):%Y-%m-%dT%H-%MZ}/"
     yield f"{folder}manifest.json", manifest
     yield f"{folder}manifest.checksum", hashlib.md5(manifest).hexdigest().encode() + b"\n"
 
@@ -110,29 +110,29 @@ def _file(bucket: CompanyBucket, day: int) -> bytes:
     rows = [
         {
             "bucket": bucket.name,
-            "key": one.key,
+            "key": item.key,
             # An object that is older than the versions of its bucket has the ID "null".
-            "version_id": (one.version or "null") if has_versions else None,
-            "is_latest": one.is_latest,
-            "is_delete_marker": one.is_marker,
-            "last_modified_date": bucket.put(one),
-            **({} if one.is_marker else _stored(one)),
+            "version_id": (item.version or "null") if has_versions else None,
+            "is_latest": item.is_latest,
+            "is_delete_marker": item.is_marker,
+            "last_modified_date": bucket.put(item),
+            **({} if item.is_marker else _version_fields(item)),
         }
-        for one in bucket.on(day)
+        for item in bucket.objects_on(day)
     ]
     target = io.BytesIO()
     pq.write_table(pa.Table.from_pylist(rows, pa.schema(_FIELDS)), target)
     return target.getvalue()
 
 
-def _stored(one: StoredObject) -> dict[str, Any]:
+def _version_fields(item: StoredObject) -> dict[str, Any]:
     """Returns what an inventory lists of a version and not of a delete marker."""
     return {
-        "size": one.size,
-        "e_tag": hashlib.md5(one.key.encode()).hexdigest(),
-        "storage_class": one.storage_class,
-        "replication_status": one.replication,
-        "encryption_status": "SSE-S3" if one.encrypted else "NOT-SSE",
+        "size": item.size,
+        "e_tag": hashlib.md5(item.key.encode()).hexdigest(),
+        "storage_class": item.storage_class,
+        "replication_status": item.replication,
+        "encryption_status": "SSE-S3" if item.encrypted else "NOT-SSE",
     }
 
 

@@ -40,7 +40,7 @@ def write_prices(path: Path) -> None:
 
 def compare_table(report: StorageReport, lake: Lake, table: str, buckets: Sequence[CompanyBucket]) -> None:
     """Compare the rows and bytes of each bucket with those of its newest inventory."""
-    wanted = oracle.expected(buckets, report.days - 1)
+    wanted = oracle.expected_table(buckets, report.days - 1)
     rows = lake.delta.session.sql(f"SELECT bucket, count(*) AS rows, sum(size) AS size FROM {table} GROUP BY bucket")
     found = {row["bucket"]: (row["rows"], row["size"]) for row in rows.collect()}
     right = sum(found.get(name) == (wanted.rows[name], wanted.size[name]) for name in wanted.rows)
@@ -59,7 +59,7 @@ def compare_past(
     )
     found = {row["day"]: row["size"] for row in lake.delta.session.sql(query).collect()}
     for day in days:
-        wanted = sum(oracle.expected(buckets, day).size.values())
+        wanted = sum(oracle.expected_table(buckets, day).size.values())
         report.compare(f"bytes on day {day + 1}, by VERSION AS OF", wanted, found[day])
 
 
@@ -76,7 +76,7 @@ def compare_ledger(report: StorageReport, lake: Lake, ledger: str, wanted: Mappi
 def compare_pages(report: StorageReport, instance: dg.DagsterInstance, buckets: Sequence[CompanyBucket]) -> None:
     """Compare what Dagster's pages of the table and of its reports show."""
     day = report.days - 1
-    wanted = oracle.expected(buckets, day)
+    wanted = oracle.expected_table(buckets, day)
     late = _page(instance, "bronze", "objects").get("late_inventories")
     report.compare("late buckets", len(wanted.late), late)
     cost = _page(instance, "storage", "objects_cost")
@@ -95,7 +95,10 @@ def compare_pages(report: StorageReport, instance: dg.DagsterInstance, buckets: 
     advice, moves = _page(instance, "storage", "objects_advice"), oracle.advice(buckets, day)
     report.compare("advice: transitions that pay", len(moves), advice.get("advice"))
     report.compare("advice: dollars saved in a year", _money(sum(moves)), _money(advice.get("net_saving")))
-    uploads, without = _page(instance, "storage", "objects_uploads"), sum(not one.aborts_uploads for one in buckets)
+    uploads, without = (
+        _page(instance, "storage", "objects_uploads"),
+        sum(not bucket.aborts_uploads for bucket in buckets),
+    )
     report.compare("uploads: buckets without a rule", without, uploads.get("buckets_without_rule"))
     found = _page(instance, "storage", "objects_audit")
     for kind, objects in oracle.audits(buckets, day, buckets[ORDERS], loaded_orders()).items():
@@ -131,14 +134,14 @@ def compare_left_over(report: StorageReport, found: Deleted) -> None:
 
 def compare_cost(report: StorageReport, answer: Any, buckets: Sequence[CompanyBucket]) -> None:
     """Compare the total of `tidegate inventory cost` with prices that are applied to one object after another."""
-    wanted = oracle.expected(buckets, report.days - 1).dollars
+    wanted = oracle.expected_table(buckets, report.days - 1).dollars
     report.compare("inventory cost: dollars a month", _money(wanted), _money(_part(answer, "cost_a_month")))
 
 
 def compare_table_cost(report: StorageReport, answer: Any) -> None:
     """Compare what `tidegate cost` counts of the table of orders, of which its dollars are computed."""
     tables = answer["tables"] if isinstance(answer, dict) else ()
-    months = [month for one in tables if one["table"] == "orders" for month in one["months"]]
+    months = [month for table in tables if table["table"] == "orders" for month in table["months"]]
     bodies = [len(order_body(key)) for key in loaded_orders()]
     for what, wanted in {"files": len(bodies), "bytes": sum(bodies)}.items():
         found = sum(month[what] for month in months) if months else answer
@@ -158,7 +161,7 @@ def compare_manifest(report: StorageReport, answer: Any, body: bytes, bucket: Co
     right = len(set(wanted.splitlines()) & set(body.splitlines())) if wanted == body else "other lines"
     report.compare("manifest for a batch job: lines", len(wanted.splitlines()), right)
     manifests = answer["manifests"] if isinstance(answer, dict) else []
-    etags = ", ".join(one["etag"] for one in manifests) or answer
+    etags = ", ".join(manifest["etag"] for manifest in manifests) or answer
     report.compare("manifest for a batch job: ETag", oracle.md5(wanted), etags)
 
 
@@ -175,7 +178,9 @@ def compare_catalog(report: StorageReport, answer: Any, entry: Mapping[str, Any]
     found = {column["Name"] for column in listed}
     report.compare("Glue Data Catalog: columns", len(columns), len(columns & found))
     tables = answer["tables"] if isinstance(answer, dict) else ()
-    engines = [each for one in tables if one["table"] == "bronze.objects" for each in one["readers"] if each["reads"]]
+    engines = [
+        each for table in tables if table["table"] == "bronze.objects" for each in table["readers"] if each["reads"]
+    ]
     report.compare(
         "engines that read the table",
         _ENGINES,

@@ -58,7 +58,7 @@ def leave_files(lake: Lake, s3: Any, location: str, to: str) -> None:
     keeps = "'delta.deletedFileRetentionDuration' = 'interval 0 hours'"
     lake.delta.session.sql(f"ALTER TABLE {delta_table(location)} SET TBLPROPERTIES ({keeps})")
     objects = tuple(
-        StoredObject(item.key, item.size, "STANDARD", 0, None) for item in lake.store.objects.under(bucket, "")
+        StoredObject(item.key, item.size, "STANDARD", 0, None) for item in lake.store.objects.list_under(bucket, "")
     )
     deliver(s3, to, CompanyBucket(bucket, True, None, datetime.now(UTC), objects), 0, destination=LAKE)
     s3.put_object(Bucket=bucket, Key=f"{folder}/{YOUNG}", Body=left_body(0))
@@ -74,6 +74,6 @@ def delete_left_over(lake: Lake, location: str) -> Deleted:
     source = file_source(lake, location, MIN_FILES, time.time())
     freed = vacuum(lake, location, timedelta(), inventory=source.inventory)
     bucket, folder = S3Address.parse_s3a(location)
-    names = (item.key.rpartition("/")[2] for item in lake.store.objects.under(bucket, f"{folder}/"))
+    names = (item.key.rpartition("/")[2] for item in lake.store.objects.list_under(bucket, f"{folder}/"))
     remaining = sorted(name for name in names if name.endswith("that-died.parquet") or name == YOUNG)
     return Deleted(source.note, freed.files, freed.size, remaining)

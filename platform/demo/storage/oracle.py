@@ -46,26 +46,26 @@ class ExpectedTable:
     late: frozenset[str]
 
 
-def expected(buckets: Sequence[CompanyBucket], day: int) -> ExpectedTable:
+def expected_table(buckets: Sequence[CompanyBucket], day: int) -> ExpectedTable:
     """Compute what the table must contain after the inventories of a day."""
-    newest = {bucket.name: bucket.newest(day) for bucket in buckets}
-    found = {bucket.name: bucket.on(newest[bucket.name]) for bucket in buckets}
+    newest = {bucket.name: bucket.newest_inventory_day(day) for bucket in buckets}
+    found = {bucket.name: bucket.objects_on(newest[bucket.name]) for bucket in buckets}
     return ExpectedTable(
         rows={name: len(rows) for name, rows in found.items()},
-        objects={name: sum(not one.is_marker for one in rows) for name, rows in found.items()},
-        size={name: sum(one.size for one in rows) for name, rows in found.items()},
-        dollars=sum(dollars(one) for rows in found.values() for one in rows if not one.is_marker),
+        objects={name: sum(not row.is_marker for row in rows) for name, rows in found.items()},
+        size={name: sum(row.size for row in rows) for name, rows in found.items()},
+        dollars=sum(dollars(row) for rows in found.values() for row in rows if not row.is_marker),
         late=frozenset(bucket.name for bucket in buckets if bucket.daily and day - newest[bucket.name] >= 3),
     )
 
 
-def dollars(one: StoredObject) -> float:
+def dollars(item: StoredObject) -> float:
     """Returns what an object costs a month. S3 bills small and archived objects as larger than they are."""
-    if one.storage_class == "STANDARD_IA":
-        return max(one.size, 128 * _KIB) / GIB * PRICES["STANDARD_IA"]
-    if one.storage_class == "DEEP_ARCHIVE":
-        return (one.size + 32 * _KIB) / GIB * PRICES["DEEP_ARCHIVE"] + 8 * _KIB / GIB * PRICES["STANDARD"]
-    return one.size / GIB * PRICES["STANDARD"]
+    if item.storage_class == "STANDARD_IA":
+        return max(item.size, 128 * _KIB) / GIB * PRICES["STANDARD_IA"]
+    if item.storage_class == "DEEP_ARCHIVE":
+        return (item.size + 32 * _KIB) / GIB * PRICES["DEEP_ARCHIVE"] + 8 * _KIB / GIB * PRICES["STANDARD"]
+    return item.size / GIB * PRICES["STANDARD"]
 
 
 def advice(buckets: Sequence[CompanyBucket], day: int) -> list[float]:
@@ -78,26 +78,26 @@ def advice(buckets: Sequence[CompanyBucket], day: int) -> list[float]:
         lambda: {0: [], 30: [], 90: [], 365: []}
     )
     for bucket in buckets:
-        newest = bucket.newest(day)
-        for one in bucket.on(newest):
-            age = (bucket.at(newest).date() - bucket.put(one).date()).days
+        newest = bucket.newest_inventory_day(day)
+        for item in bucket.objects_on(newest):
+            age = (bucket.begin_time(newest).date() - bucket.put(item).date()).days
             least = max(days for days in _AGES if days <= age)
-            if one.is_latest and not one.is_marker:
-                alike[bucket.name, one.key.split("/")[0], one.size < 128 * _KIB][least].append(one)
+            if item.is_latest and not item.is_marker:
+                alike[bucket.name, item.key.split("/")[0], item.size < 128 * _KIB][least].append(item)
     saved = []
     for ages in alike.values():
-        a_day = {days: sum(one.size for one in ages[days]) / length for days, length in _LENGTHS.items()}
+        a_day = {days: sum(age.size for age in ages[days]) / length for days, length in _LENGTHS.items()}
         bounds = (30, 90, 365) if a_day[90] >= a_day[30] / 2 else (365,)
-        rules = ([one for days in ages if days >= bound for one in ages[days]] for bound in bounds)
-        saved.append(max(sum(map(_saving, objects)) for objects in rules))
+        rules = ([age for days in ages if days >= bound for age in ages[days]] for bound in bounds)
+        saved.append(max(sum(map(_saving_of, objects)) for objects in rules))
     return sorted((saving for saving in saved if saving > 0), reverse=True)
 
 
-def _saving(one: StoredObject) -> float:
-    if one.storage_class != "STANDARD":
+def _saving_of(item: StoredObject) -> float:
+    if item.storage_class != "STANDARD":
         return 0.0
-    moved = StoredObject(one.key, one.size, "STANDARD_IA", one.created, one.deleted)
-    return MONTHS * (dollars(one) - dollars(moved)) - TRANSITION
+    moved = StoredObject(item.key, item.size, "STANDARD_IA", item.created, item.deleted)
+    return MONTHS * (dollars(item) - dollars(moved)) - TRANSITION
 
 
 def audits(buckets: Sequence[CompanyBucket], day: int, orders: CompanyBucket, loaded: Sequence[str]) -> dict[str, int]:
@@ -111,25 +111,25 @@ def audits(buckets: Sequence[CompanyBucket], day: int, orders: CompanyBucket, lo
     """
     found: dict[str, int] = defaultdict(int)
     for bucket in buckets:
-        newest = bucket.newest(day)
-        rows = bucket.on(newest)
-        with_version = {one.key for one in rows if not one.is_marker}
-        for one in rows:
-            old = bucket.put(one) < bucket.at(newest) - timedelta(days=1)
-            in_orders = bucket.name == orders.name and one.key.startswith("orders/")
-            found["unencrypted"] += not one.encrypted
-            found["replication_failed"] += one.replication == "FAILED"
-            found["replication_pending"] += one.replication == "PENDING" and old
-            found["noncurrent"] += not one.is_latest
-            found["lone_delete_markers"] += one.is_marker and one.key not in with_version
-            found["orphaned"] += in_orders and old and one.key not in loaded
-            found["outside"] += one.is_latest and not one.is_marker and not in_orders
+        newest = bucket.newest_inventory_day(day)
+        rows = bucket.objects_on(newest)
+        with_version = {row.key for row in rows if not row.is_marker}
+        for row in rows:
+            old = bucket.put(row) < bucket.begin_time(newest) - timedelta(days=1)
+            in_orders = bucket.name == orders.name and row.key.startswith("orders/")
+            found["unencrypted"] += not row.encrypted
+            found["replication_failed"] += row.replication == "FAILED"
+            found["replication_pending"] += row.replication == "PENDING" and old
+            found["noncurrent"] += not row.is_latest
+            found["lone_delete_markers"] += row.is_marker and row.key not in with_version
+            found["orphaned"] += in_orders and old and row.key not in loaded
+            found["outside"] += row.is_latest and not row.is_marker and not in_orders
     return dict(found)
 
 
 def manifest(bucket: CompanyBucket, day: int) -> bytes:
     """Returns the manifest of S3 Batch Operations with the objects of a bucket that are not encrypted."""
-    keys = sorted(one.key for one in bucket.on(day) if not one.encrypted)
+    keys = sorted(item.key for item in bucket.objects_on(day) if not item.encrypted)
     return "".join(f"{bucket.name},{quote(key)}\n" for key in keys).encode()
 
 
@@ -140,7 +140,7 @@ def md5(body: bytes) -> str:
 
 def steady_bucket_bytes(bucket: CompanyBucket, day: int, ahead: int) -> int:
     """Returns the bytes that the steady bucket has so many days after a day, if it continues as before."""
-    return sum(one.size for one in bucket.on(day)) + ahead * STEADY_BYTES
+    return sum(item.size for item in bucket.objects_on(day)) + ahead * STEADY_BYTES
 
 
 def is_daily_inventory(configuration: Mapping[str, Any], to: str) -> bool:
@@ -165,7 +165,8 @@ def is_daily_inventory(configuration: Mapping[str, Any], to: str) -> bool:
 def may_deliver(policy: str, to: str) -> bool:
     """Whether a bucket's policy lets S3 write inventories into it."""
     return any(
-        (one["Effect"], one["Principal"], one["Action"]) == ("Allow", {"Service": "s3.amazonaws.com"}, "s3:PutObject")
-        and one["Resource"] == f"arn:aws:s3:::{to}/inventory/*"
-        for one in json.loads(policy or "{}").get("Statement", ())
+        (statement["Effect"], statement["Principal"], statement["Action"])
+        == ("Allow", {"Service": "s3.amazonaws.com"}, "s3:PutObject")
+        and statement["Resource"] == f"arn:aws:s3:::{to}/inventory/*"
+        for statement in json.loads(policy or "{}").get("Statement", ())
     )

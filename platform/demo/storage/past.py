@@ -71,7 +71,7 @@ class PastDays:
 
     def _bring_in(self, stack: LocalStack, console: Console) -> None:
         s3 = stack.clients().s3
-        with stack.settings.opened() as lake, Stages(console).shown() as stages, self._pool:
+        with stack.settings.open_lake() as lake, Stages(console).show_bars() as stages, self._pool:
             stage = stages.begin("The inventories of the days before", self._days)
             list(self._pool.map(lambda bucket: create_bucket(s3, bucket), self._buckets))
             notify_of_signals_only(s3)
@@ -91,14 +91,14 @@ class PastDays:
                     self.answers[f"history of day {day}"] = self._background.submit(_keep_history, stack)
                 stage.show(f"day {day + 1}: {len(deliveries)} inventories", day + 1)
             number = sum(len(made.result()) for made in self._made)
-            stage.done(f"{number:,} inventories, a commit for each day")
+            stage.finish(f"{number:,} inventories, a commit for each day")
 
     def _begin_orders(self, stack: LocalStack, lake: Lake, s3: Any) -> None:
         """Load the orders, and let maintenance and commands look at them in the background."""
         location = begin_orders(lake, s3)
 
         def maintain() -> Deleted:
-            with stack.settings.opened() as own:
+            with stack.settings.open_lake() as own:
                 return delete_left_over(own, location)
 
         self.answers["left_over"] = self._background.submit(maintain)
@@ -145,5 +145,5 @@ def ingest_day(lake: Lake) -> int:
 
 def _keep_history(stack: LocalStack) -> None:
     """Read what the inventories so far had, as the asset of the growth does each morning, and keep it."""
-    with stack.settings.opened() as lake:
+    with stack.settings.open_lake() as lake:
         growth_of(lake, INVENTORIES, 1, keep=True)

@@ -19,7 +19,7 @@ _LOADED, _LOST = 5, 3
 STOPPED = (20, 50, 90)
 
 
-def planted(number: int, days: int) -> Iterator[StoredObject]:
+def planted_objects(number: int, days: int) -> Iterator[StoredObject]:
     """Yields the objects that a bucket has in addition to those by chance. Most buckets have none."""
     last = days - 1
     if number == ORDERS:

@@ -97,7 +97,7 @@ def run_storage_demo(
         _last_day_and_reports(platform, home, report, of, past, console)
         report.seconds = time.monotonic() - begun
         show_storage_report(console, report)
-        platform.end_demo(console, report, report_path, keep=keep, following=_next(platform, home))
+        platform.end_demo(console, report, report_path, keep=keep, following=_next_steps(platform, home))
     return report
 
 
@@ -110,20 +110,20 @@ def _last_day_and_reports(
     console: Console,
 ) -> None:
     with (
-        platform.stack.settings.opened() as lake,
+        platform.stack.settings.open_lake() as lake,
         platform.dagster.instance() as instance,
-        Stages(console).shown() as stages,
+        Stages(console).show_bars() as stages,
     ):
         stage = stages.begin("The inventories of the last day arrive")
         _last_day(platform, lake, instance, buckets, report.days - 1, lambda what: stage.show(what, 0))
-        stage.done("all of them are in the table, in quarantine, or wait for a file")
+        stage.finish("all of them are in the table, in quarantine, or wait for a file")
         stage = stages.begin("Reports, a manifest and the catalog are made")
         answers = _reports(platform, lake, instance, home, past.answers, lambda what: stage.show(what, 0))
-        stage.done("cost, growth, advice and audits are on their pages in Dagster")
+        stage.finish("cost, growth, advice and audits are on their pages in Dagster")
         stage = stages.begin("The table and its reports are compared with the oracle")
         compare_configurations(report, answers["configured"], buckets, TO)
         compare_tables(report, lake, instance, buckets, past.versions, answers)
-        stage.done("every figure is right" if report.ok else "there are differences")
+        stage.finish("every figure is right" if report.ok else "there are differences")
 
 
 def _last_day(
@@ -140,12 +140,12 @@ def _last_day(
 
 
 def _settle(platform: Deployment, lake: Lake, instance: dg.DagsterInstance, show: Callable[[str], None]) -> None:
-    def arrived() -> bool:
+    def has_arrived() -> bool:
         platform.check()
         return True
 
     wait_until_arrived(
-        lambda: measure_pending(lake, instance, [], ""), done=arrived, show=show, deadline=_SETTLE_SECONDS
+        lambda: measure_pending(lake, instance, [], ""), done=has_arrived, show=show, deadline=_SETTLE_SECONDS
     )
 
 
@@ -218,7 +218,7 @@ def compare_tables(
     compare_catalog(report, answers["readers"], entry, set(file_columns()))
 
 
-def _next(platform: Deployment, home: Path) -> NextSteps:
+def _next_steps(platform: Deployment, home: Path) -> NextSteps:
     sql, ui = f"tidegate sql --home {home}", platform.dagster.ui_url
     places = {
         "the table": f"{ui}/assets/bronze/objects",

@@ -52,7 +52,7 @@ def inventory_sizes(lake: Lake, now: datetime) -> dict[str, int]:
         chosen = spec.storage_reports.configuration if spec.storage_reports else None
         # It may have nothing yet, or several configurations, of which none was chosen.
         with suppress(InventoryError):
-            found += _listed(stored_objects(lake, spec.table_key.encode(), chosen or ""), lake.config.lake)
+            found += _listed_folders(stored_objects(lake, spec.table_key.encode(), chosen or ""), lake.config.lake)
     return usable_sizes(found, now)
 
 
@@ -76,7 +76,7 @@ def usable_sizes(folders: Iterable[ListedFolder], now: datetime) -> dict[str, in
     return found
 
 
-def _listed(objects: DataFrame, root: LakeSpec) -> list[ListedFolder]:
+def _listed_folders(objects: DataFrame, root: LakeSpec) -> list[ListedFolder]:
     below = (F.col("bucket") == root.bucket) & F.col("key").startswith(root.prefix)
     stored = objects.where(below & ~F.coalesce("is_delete_marker", F.lit(False)))
     folder = first_folders(root.prefix.count("/") + 2)

@@ -130,18 +130,18 @@ def _measure_stored_tables(
 ) -> dict[str, Stored]:
     """Return the bytes of tables. `unread` gets those whose log cannot be read."""
 
-    def stored(key: str) -> Stored | str:
+    def measure_table(key: str) -> Stored | str:
         try:
-            return _stored(tables[key], listed, now)
+            return _measure_table(tables[key], listed, now)
         except TABLE_ERRORS as error:
             return unread_because(tables[key].lake, error)
 
-    found = dict(zip(asked, parallel(stored, asked), strict=True))
+    found = dict(zip(asked, parallel(measure_table, asked), strict=True))
     unread |= {key: reason for key, reason in found.items() if isinstance(reason, str)}
     return {key: size for key, size in found.items() if not isinstance(size, str)}
 
 
-def _stored(table: Table, listed: Mapping[str, int], now: datetime) -> Stored:
+def _measure_table(table: Table, listed: Mapping[str, int], now: datetime) -> Stored:
     """Return the bytes of the table, its ledger and its silver table.
 
     Args:
@@ -158,10 +158,10 @@ def _stored(table: Table, listed: Mapping[str, int], now: datetime) -> Stored:
     known = [place for place in places if place in listed]
     others = [place for place in places if place not in listed]
     size = sum(listed[place] for place in known) + stored_bytes(table.delta, others)
-    return Stored(size, _elapsed(now), listed=len(known) / len(places))
+    return Stored(size, _elapsed_share(now), listed=len(known) / len(places))
 
 
-def _elapsed(now: datetime) -> float:
+def _elapsed_share(now: datetime) -> float:
     """Return the share of the month that has passed."""
     utc = now.astimezone(UTC)
     days = calendar.monthrange(utc.year, utc.month)[1]

@@ -44,7 +44,7 @@ class Reads:
         """Whether ledgers have these dimensions of a report."""
         return set(dimensions) <= set(_KNOWN)
 
-    def by(self, dimensions: Sequence[str]) -> Counter[tuple[str, ...]] | None:
+    def reads_by(self, dimensions: Sequence[str]) -> Counter[tuple[str, ...]] | None:
         """Return the numbers by dimensions of a report. None if they are not known, or ledgers lack a dimension."""
         if self.unknown or not self.knows(dimensions):
             return None
@@ -88,11 +88,11 @@ def file_reads(
     found: Counter[tuple[str, str]] = Counter()
     failed: dict[str, PySparkException] = {}
 
-    def counted(key: str) -> DataFrame:
+    def count_reads(key: str) -> DataFrame:
         rows = ledgers[key].rows(since).where(read_condition())
         return rows.groupBy(first_folders(depth).alias("prefix")).agg(F.count(F.lit(1)).alias("reads"))
 
-    for part in query_in_parts(ledgers, counted):
+    for part in query_in_parts(ledgers, count_reads):
         failed |= part.failed
         for row in part.rows.to_pylist():
             found[TableKey.decode(row["table_key"]).bucket, row["prefix"]] += row["reads"]

@@ -80,7 +80,7 @@ def recorded_months(
     days: dict[str, list[dict[str, Any]]] = {}
     for part in query_in_parts(ledgers, lambda key: _days(rows, ledgers[key])):
         failed |= part.failed
-        found = {key: _by_day(part.rows.filter(pc.field("table_key") == key)) for key in part.keys}
+        found = {key: _group_by_day(part.rows.filter(pc.field("table_key") == key)) for key in part.keys}
         shared.add([row["runs"] for row in own] for own in found.values())
         days |= {key: own for key, own in found.items() if asked is None or key in asked}
     for part in query_in_parts(days, lambda key: rows.slots(ledgers[key])):
@@ -106,7 +106,7 @@ def _with_slots(months: Sequence[Recorded], slots: pa.Table) -> list[Recorded]:
     return [replace(found[0], arrivals=list(arrivals.items())), *found[1:]] if found else []
 
 
-def _by_day(days: pa.Table) -> list[dict[str, Any]]:
+def _group_by_day(days: pa.Table) -> list[dict[str, Any]]:
     """Return the days of one table. `runs` are arrays: as Python's numbers they would take several times the memory."""
     runs = [row.values.to_numpy() for row in days["runs"]]
     return [{**day, "runs": own} for day, own in zip(days.drop_columns("runs").to_pylist(), runs, strict=True)]

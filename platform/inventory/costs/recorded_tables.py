@@ -128,7 +128,7 @@ def query_in_parts(keys: Collection[str], query: Callable[[str], DataFrame]) -> 
 def _part(keys: list[str], query: Callable[[str], DataFrame]) -> Part:
     """Return the rows of some tables. A damaged ledger is found by halves, and the others are read without it."""
     try:
-        return Part(keys, _together({key: query(key) for key in keys}).toArrow(), {})
+        return Part(keys, _union_queries({key: query(key) for key in keys}).toArrow(), {})
     except PySparkException as error:
         if len(keys) == 1:
             return Part([], pa.table({}), {keys[0]: error})
@@ -139,7 +139,7 @@ def _part(keys: list[str], query: Callable[[str], DataFrame]) -> Part:
     return Part([key for half in halves for key in half.keys], rows, halves[0].failed | halves[1].failed)
 
 
-def _together(queries: Mapping[str, DataFrame]) -> DataFrame:
+def _union_queries(queries: Mapping[str, DataFrame]) -> DataFrame:
     return reduce(
         DataFrame.unionAll, [query.select(F.lit(key).alias("table_key"), "*") for key, query in queries.items()]
     )

@@ -45,14 +45,14 @@ def failed_entries(
     if not parts:
         return []
 
-    def repeatedly(left: list[int]) -> list[int]:
+    def send_repeatedly(left: list[int]) -> list[int]:
         for _ in range(_ATTEMPTS):
             try:
                 answer = call(QueueUrl=url, Entries=[{"Id": str(place), **entries[place]} for place in left])
             except ClientError as error:
                 if not is_of_one_message(error):
                     raise
-                return left if len(left) == 1 else [failed for place in left for failed in repeatedly([place])]
+                return left if len(left) == 1 else [failed for place in left for failed in send_repeatedly([place])]
             note(answer)
             left = [int(item["Id"]) for item in answer.get("Failed", [])]
             if not left:
@@ -61,7 +61,7 @@ def failed_entries(
 
     with ThreadPoolExecutor(min(8, len(parts))) as pool:
         try:
-            return [place for failed in pool.map(repeatedly, parts) for place in failed]
+            return [place for failed in pool.map(send_repeatedly, parts) for place in failed]
         except BaseException:
             # The rest would fail as well, each after its client's timeouts.
             pool.shutdown(wait=False, cancel_futures=True)

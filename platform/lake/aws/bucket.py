@@ -34,9 +34,9 @@ class Bucket:
         """Return the present state of objects, by key."""
         return self.objects.head_many(self.name, keys)
 
-    def under(self, prefix: str, after: str = "") -> Iterator[Listed]:
+    def list_under(self, prefix: str, after: str = "") -> Iterator[Listed]:
         """List the objects under a prefix in key order, from the first key after `after` on."""
-        return self.objects.under(self.name, prefix, after)
+        return self.objects.list_under(self.name, prefix, after)
 
     def version(self, key: str, etag: str) -> S3Object:
         """Return the version of an object that has the etag."""

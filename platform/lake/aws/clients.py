@@ -52,7 +52,7 @@ class Aws:
     aws_session_token: str | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, environ: Mapping[str, str]) -> Aws:
+    def from_environ(cls, environ: Mapping[str, str]) -> Aws:
         """The settings that the variables of an environment give. The environment of this process plays no part."""
         return cls(
             endpoint_url=environ.get("AWS_ENDPOINT_URL") or None,
@@ -65,9 +65,9 @@ class Aws:
 
     def queues(self, region: str | None) -> Any:
         """A client of SQS in a region; None for the region of the credentials."""
-        return self.quick("sqs", region)
+        return self.quick_client("sqs", region)
 
-    def quick(self, service: str, region: str | None = None) -> Any:
+    def quick_client(self, service: str, region: str | None = None) -> Any:
         """A client of a service in a region; None for the region of the credentials.
 
         It tries twice, so that a queue or topic that does not answer is recognized within half a minute, and usually
@@ -76,7 +76,7 @@ class Aws:
         here = replace(self, region_name=region) if region else self
         return replace(here, max_attempts=min(1, self.max_attempts)).client(service)
 
-    def elsewhere(self, region: str, endpoint: str | None) -> Aws:
+    def with_endpoint(self, region: str, endpoint: str | None) -> Aws:
         """The same credentials in another region, at another endpoint."""
         return replace(self, region_name=region, endpoint_url=endpoint)
 
@@ -102,7 +102,7 @@ class Aws:
         return str(self._identity()["Arn"])
 
     def _identity(self) -> Any:
-        return self.quick("sts").get_caller_identity()
+        return self.quick_client("sts").get_caller_identity()
 
     def client(self, service: str) -> Any:
         """A thread-safe client of a service (`s3`, `sqs`)."""

@@ -26,7 +26,7 @@ def is_ours(temp_path: str) -> bool:
         return False
 
 
-def chosen(newest: Mapping[str, CommitEntry]) -> str:
+def choose_spelling(newest: Mapping[str, CommitEntry]) -> str:
     """The spelling under which the log store keeps a table's entries: that of another kind of writer, else the newest.
 
     Args:
@@ -138,7 +138,7 @@ class CommitTable:
             ttl.get("AttributeName") if on else None,
         )
 
-    def newest(self, table_path: str) -> CommitEntry | None:
+    def newest_entry(self, table_path: str) -> CommitEntry | None:
         """The entry of a Delta table's highest version.
 
         Args:

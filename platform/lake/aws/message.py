@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tidegate.platform.core.events.row_queue import RowOrigin, identified
+from tidegate.platform.core.events.row_queue import RowOrigin, identify_row
 
 #: Attributes of a message that has its identity with it, because it is sent again or is a webhook's: its id, its time,
 #: and the earliest time of an equal message.
@@ -40,9 +40,9 @@ class Message:
         """The id and time that identify the message, unless it is in the envelope of its queue's topic."""
         return self.first or RowOrigin(self.id, self.sent_at)
 
-    def identified(self, topic: str | None) -> Message:
-        """Return a row queue's message with its row's text and identity, as `identified` of `row_message` does."""
-        body, first = identified(self.body, RowOrigin(self.id, self.sent_at), self.first, topic)
+    def with_identity(self, topic: str | None) -> Message:
+        """Return a row queue's message with its row's text and identity, as `identify_row` does."""
+        body, first = identify_row(self.body, RowOrigin(self.id, self.sent_at), self.first, topic)
         return replace(self, body=body, first=first)
 
 
@@ -50,10 +50,10 @@ def received_message(item: Mapping[str, Any]) -> Message:
     """Return a message as an answer of SQS has it."""
     sent = int(item.get("Attributes", {}).get("SentTimestamp", 0))
     attributes = item.get("MessageAttributes", {})
-    return Message(item["MessageId"], item["Body"], item["ReceiptHandle"], sent, _first(attributes), attributes)
+    return Message(item["MessageId"], item["Body"], item["ReceiptHandle"], sent, _first_origin(attributes), attributes)
 
 
-def carried(origin: RowOrigin) -> dict[str, Any]:
+def identity_attributes(origin: RowOrigin) -> dict[str, Any]:
     """Return the attributes with which a message has its identity with it."""
     values = {_FIRST_ID: origin.message_id, _FIRST_SENT: str(origin.sent_at)}
     if origin.since is not None:
@@ -61,7 +61,7 @@ def carried(origin: RowOrigin) -> dict[str, Any]:
     return {name: {"DataType": "String", "StringValue": value} for name, value in values.items()}
 
 
-def _first(attributes: Mapping[str, Any]) -> RowOrigin | None:
+def _first_origin(attributes: Mapping[str, Any]) -> RowOrigin | None:
     values = {name: value.get("StringValue", "") for name, value in attributes.items()}
     id, sent, since = values.get(_FIRST_ID, ""), _millis(values.get(_FIRST_SENT)), _millis(values.get(_FIRST_SINCE))
     return RowOrigin(id, sent, since) if id and sent is not None else None
@@ -72,7 +72,7 @@ def _millis(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None
 
 
-def stored(attributes: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def attributes_to_json(attributes: Mapping[str, Any]) -> dict[str, dict[str, str]]:
     """Return attributes as JSON can have them: bytes as base64."""
     return {
         name: {
@@ -85,7 +85,7 @@ def stored(attributes: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 
 def to_sqs_attributes(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return attributes as SQS takes them, of those of a message or of `stored`."""
+    """Return attributes as SQS takes them, of those of a message or of `attributes_to_json`."""
     return {
         name: {
             member: b64decode(part) if member == "BinaryValue" and isinstance(part, str) else part

@@ -25,12 +25,12 @@ class MultipartUploads:
     def __init__(self, client: S3Client) -> None:
         self._client = client
 
-    def incomplete(self, bucket: str) -> Iterator[Upload]:
+    def incomplete_uploads(self, bucket: str) -> Iterator[Upload]:
         """Yield all uploads of a bucket, without the sizes of their parts."""
         for page in self._client.get_paginator("list_multipart_uploads").paginate(Bucket=bucket):
-            for one in page.get("Uploads", ()):
-                kind = one.get("StorageClass") or "STANDARD"
-                yield Upload(one["Key"], one["UploadId"], one["Initiated"], kind)
+            for upload in page.get("Uploads", ()):
+                kind = upload.get("StorageClass") or "STANDARD"
+                yield Upload(upload["Key"], upload["UploadId"], upload["Initiated"], kind)
 
     def with_parts(self, bucket: str, upload: Upload) -> Upload | None:
         """Return an upload with the number and bytes of its parts. None if it has ended meanwhile."""

@@ -46,8 +46,8 @@ def prove_conditional_delete(objects: ObjectStore, bucket: str, key: str) -> Non
     objects.put(bucket, key, "probe")
     try:
         heeded = [
-            _refused(lambda: objects.copy(wrong, copy)),
-            _refused(lambda: objects.delete_if(wrong)),
+            _is_refused(lambda: objects.copy(wrong, copy)),
+            _is_refused(lambda: objects.delete_if(wrong)),
         ]
         if not all(heeded) or objects.get(bucket, key) is None:
             raise StoreError(
@@ -59,7 +59,7 @@ def prove_conditional_delete(objects: ObjectStore, bucket: str, key: str) -> Non
         objects.delete(bucket, [key, copy.key])
 
 
-def _refused(request: Callable[[], None]) -> bool:
+def _is_refused(request: Callable[[], None]) -> bool:
     try:
         request()
     except ObjectChanged:

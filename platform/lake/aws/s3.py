@@ -160,7 +160,7 @@ class ObjectStore:
         return dict(parallel(lambda key: (key, self.head(bucket, key)), keys))
 
     def bucket_exists(self, bucket: str) -> bool:
-        """Whether the bucket exists. A 404 of one of its keys means nothing if it does not.
+        """Return whether the bucket exists. If it does not, a 404 for a key says nothing about the object.
 
         Raises:
             StoreError: S3 did not answer.
@@ -190,18 +190,18 @@ class ObjectStore:
             ObjectChanged: the object has another etag, or is gone.
             StoreError: S3 did not answer. `DeadlineExceeded`: the time of the work is over.
         """
-        return self._get(*version.address, IfMatch=_in_time(version), Range=f"bytes=-{length}")
+        return self._get(*version.address, IfMatch=_timed_etag(version), Range=f"bytes=-{length}")
 
     def piece(self, version: S3Object, start: int, length: int) -> bytes:
         """Up to `length` bytes of an object from `start` on, if it still is this version. Raises what `tail` raises."""
-        return self._get(*version.address, IfMatch=_in_time(version), Range=f"bytes={start}-{start + length - 1}")
+        return self._get(*version.address, IfMatch=_timed_etag(version), Range=f"bytes={start}-{start + length - 1}")
 
     @contextmanager
-    def reading(self, version: S3Object) -> Iterator[BinaryIO]:
+    def open_version(self, version: S3Object) -> Iterator[BinaryIO]:
         """Read an object from its beginning, if it still is this version. Raises what `tail` raises."""
         bucket, key = version.address
-        with self._asking(bucket, key):
-            body = TimedStream(self._client.get_object(Bucket=bucket, Key=key, IfMatch=_in_time(version))["Body"])
+        with self._translate_errors(bucket, key):
+            body = TimedStream(self._client.get_object(Bucket=bucket, Key=key, IfMatch=_timed_etag(version))["Body"])
             with body:
                 yield cast(BinaryIO, body)
 
@@ -224,7 +224,7 @@ class ObjectStore:
             ObjectRefused: S3 takes no object of this key. `ObjectForbidden`: it does not let us write it.
             StoreError: S3 did not answer, or there is no such bucket.
         """
-        with self._asking(bucket, key, exists=False):
+        with self._translate_errors(bucket, key, exists=False):
             self._client.put_object(Bucket=bucket, Key=key, Body=_to_bytes(body))
 
     def upload(self, bucket: str, key: str, file: Path) -> S3Found:
@@ -283,7 +283,7 @@ class ObjectStore:
             ObjectForbidden: S3 denies access to it. `ObjectRefused`: it is larger than 5 GB, or a key is too long.
             StoreError: S3 did not answer, or there is no such bucket.
         """
-        with self._asking(*source.address, exists=False):
+        with self._translate_errors(*source.address, exists=False):
             try:
                 self._client.copy_object(
                     Bucket=target.bucket,
@@ -331,22 +331,22 @@ class ObjectStore:
             StoreError: S3 refused, or did not answer.
         """
         bucket, key = version.address
-        with self._asking(bucket, key):
+        with self._translate_errors(bucket, key):
             self._client.delete_object(Bucket=bucket, Key=key, IfMatch=f'"{version.etag}"')
 
     def tags(self, bucket: str, key: str, version_id: str | None = None) -> dict[str, str]:
         """The tags of an object, or of one version of it. Raises what `delete_if` raises."""
-        with self._asking(bucket, key):
+        with self._translate_errors(bucket, key):
             found = self._client.get_object_tagging(Bucket=bucket, Key=key, **_version(version_id))
         return {tag["Key"]: tag["Value"] for tag in found["TagSet"]}
 
     def put_tags(self, bucket: str, key: str, tags: Mapping[str, str], version_id: str | None = None) -> None:
         """Replace the tags of an object. Raises what `delete_if` raises."""
         body: Any = {"TagSet": [{"Key": name, "Value": value} for name, value in tags.items()]}
-        with self._asking(bucket, key):
+        with self._translate_errors(bucket, key):
             self._client.put_object_tagging(Bucket=bucket, Key=key, Tagging=body, **_version(version_id))
 
-    def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
+    def list_under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
         """All objects under a prefix with keys after `after`, in the order of keys."""
         start: Any = {"StartAfter": after} if after else {}
         for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, **start):
@@ -367,7 +367,7 @@ class ObjectStore:
         list(parallel(lambda key: self._client.delete_object(Bucket=bucket, Key=key), keys))
 
     def _get(self, bucket: str, key: str, max_bytes: float = inf, **conditions: Any) -> bytes:
-        with self._asking(bucket, key):
+        with self._translate_errors(bucket, key):
             answer = self._client.get_object(Bucket=bucket, Key=key, **conditions)
             with answer["Body"] as stream:
                 if answer["ContentLength"] > max_bytes:
@@ -375,7 +375,7 @@ class ObjectStore:
                 return stream.read()
 
     @contextmanager
-    def _asking(self, bucket: str, key: str, *, exists: bool = True) -> Iterator[None]:
+    def _translate_errors(self, bucket: str, key: str, *, exists: bool = True) -> Iterator[None]:
         try:
             yield
         except ClientError as error:
@@ -394,7 +394,7 @@ def _kind_of(error: ClientError) -> type[StoreError]:
     return StoreError if is_transient(error) else ObjectRefused
 
 
-def _in_time(version: S3Object) -> str:
+def _timed_etag(version: S3Object) -> str:
     seconds_left()
     return f'"{version.etag}"'
 

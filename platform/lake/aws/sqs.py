@@ -15,7 +15,13 @@ from botocore.exceptions import ClientError
 from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.lake.aws.batch_calls import MAX_PER_CALL, failed_entries
 from tidegate.platform.lake.aws.drain import Drain, DrainLimits, HeldMessages
-from tidegate.platform.lake.aws.message import IDENTITY, Message, carried, received_message, to_sqs_attributes
+from tidegate.platform.lake.aws.message import (
+    IDENTITY,
+    Message,
+    identity_attributes,
+    received_message,
+    to_sqs_attributes,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -133,7 +139,7 @@ class Queue:
     ) -> Generator[list[Message]]:
         deadline = time.monotonic() + seconds
 
-        def received(wait: int, left: float) -> list[Message]:
+        def receive_messages(wait: int, left: float) -> list[Message]:
             answer = self._client.receive_message(
                 QueueUrl=self.url,
                 MaxNumberOfMessages=MAX_PER_CALL,
@@ -147,11 +153,11 @@ class Queue:
             return batch
 
         # A long poll asks all of SQS's servers, so one receiver learns as much about an idle queue as many.
-        first = received(patience, seconds) if seconds > 0 else []
+        first = receive_messages(patience, seconds) if seconds > 0 else []
         if not first:
             return
         drain = Drain(
-            lambda left: received(_POLL, left),
+            lambda left: receive_messages(_POLL, left),
             first,
             deadline=deadline,
             messages=messages,
@@ -210,7 +216,7 @@ class Queue:
         def note(answer: Any) -> None:
             sent.update((messages[int(entry["Id"])].id, entry["MessageId"]) for entry in answer.get("Successful", []))
 
-        own = [carried(message.first) if message.first else {} for message in messages]
+        own = [identity_attributes(message.first) if message.first else {} for message in messages]
         attributes = [{**message.attributes, **first} for message, first in zip(messages, own, strict=True)]
         entries = [
             {"MessageBody": message.body, **({"MessageAttributes": added} if added else {})}
@@ -241,7 +247,7 @@ class Queue:
             self.send(*rows[0])
             return [""]
         entries = [
-            {"Id": str(place), "MessageBody": text, "MessageAttributes": carried(origin)}
+            {"Id": str(place), "MessageBody": text, "MessageAttributes": identity_attributes(origin)}
             for place, (text, origin) in enumerate(rows)
         ]
         answer = self._client.send_message_batch(QueueUrl=self.url, Entries=entries)  # type: ignore[arg-type]
@@ -271,7 +277,7 @@ class Queue:
             first: id and time of the first arrival, for a row queue's message that is sent again.
             attributes: those that its first sender added, for a message that is sent again.
         """
-        added = {**to_sqs_attributes(attributes or {}), **(carried(first) if first else {})}
+        added = {**to_sqs_attributes(attributes or {}), **(identity_attributes(first) if first else {})}
         self._client.send_message(QueueUrl=self.url, MessageBody=body, MessageAttributes=added)
 
     def depth(self) -> tuple[int, int]:
@@ -287,7 +293,7 @@ class Queue:
         dead_letters = str(policy.get("deadLetterTargetArn", "")).rpartition(":")[2]
         return Depth(int(found[names[0]]), int(found[names[1]]), dead_letters)  # type: ignore[index]
 
-    def beside(self, name: str) -> Queue:
+    def sibling(self, name: str) -> Queue:
         """Another queue of the same account and region, such as the dead-letter queue. Sends no request."""
         return Queue(self._client, name, self._urls, self)
 

@@ -12,7 +12,7 @@ from math import inf
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.forwarding.bodies import halves
+from tidegate.platform.core.forwarding.bodies import split_in_halves
 from tidegate.platform.core.forwarding.outgoing import Outgoing
 from tidegate.platform.core.portions import portions
 from tidegate.platform.lake.aws.s3 import StoreError
@@ -71,7 +71,7 @@ def deliver(
                 sending.settle(batch, result)
             if outcome.error or clock() > until:
                 break
-    outcome.left = sending.left()
+    outcome.left = sending.unsettled_messages()
     if outcome.left and sending.refusal and not outcome.error:
         why = f"{destination.name} refuses {len(outcome.left)} messages for now: {sending.refusal}"
         outcome.error = EntriesRefused(why)
@@ -89,13 +89,13 @@ class _DeliveryState:
         self, destination: Destination, outcome: Delivery, messages: Sequence[Outgoing], clock: Callable[[], float]
     ) -> None:
         self._destination, self._outcome, self._clock = destination, outcome, clock
-        self._pending = dict(enumerate(self._fitting(messages)))
+        self._pending = dict(enumerate(self._fit_messages(messages)))
         self._groups = {place: message.group_id for place, message in self._pending.items()}
         self._attempts = dict.fromkeys(self._pending, 0)
         self._stopped: set[str] = set()
         self.refusal = ""
 
-    def left(self) -> list[Outgoing]:
+    def unsettled_messages(self) -> list[Outgoing]:
         """Return the messages that are not settled, in their order."""
         return [self._pending[place] for place in sorted(self._pending)]
 
@@ -151,7 +151,7 @@ class _DeliveryState:
                 if self._attempts[place] == _ATTEMPTS:
                     self._stopped.add(self._groups[place])
 
-    def _fitting(self, messages: Sequence[Outgoing]) -> Iterator[Outgoing]:
+    def _fit_messages(self, messages: Sequence[Outgoing]) -> Iterator[Outgoing]:
         """Yield messages that the destination takes. A body with several records is divided if necessary."""
         for message in messages:
             size = message.size
@@ -159,7 +159,7 @@ class _DeliveryState:
             parts = list[str]()
             if not fits or self._destination.one_by_one:
                 try:
-                    parts = halves(message.body)
+                    parts = split_in_halves(message.body)
                 except ValueError as error:
                     if not fits:
                         why = f"its body, which is too large to send whole, {error}"
@@ -171,4 +171,4 @@ class _DeliveryState:
                 why = f"its body has {size:,} bytes, and a message of {self._destination.name} at most "
                 self._outcome.undeliverable.append((message, f"{why}{self._destination.max_bytes:,}"))
             for place, part in enumerate(parts):
-                yield from self._fitting([replace(message, id=f"{message.id}/{place}", body=part)])
+                yield from self._fit_messages([replace(message, id=f"{message.id}/{place}", body=part)])

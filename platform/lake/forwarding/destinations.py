@@ -31,7 +31,7 @@ class Destinations:
         self._aws, self._lake, self._objects = aws, lake, objects
         self._own = frozenset(name for queue in config.every_queue for name in queue.names)
 
-    def of(self, route: RouteSpec) -> Destination:
+    def find(self, route: RouteSpec) -> Destination:
         """Return the destination of a route that has one."""
         if route.tag:
             return ObjectAction("the objects' tags", tag_objects(route, self._objects))
@@ -49,7 +49,7 @@ class Destinations:
         """Return a queue of a route that sends to tagged queues."""
         return self._queue(name, "", grouped=route.group is not None)
 
-    def tagged(self, route: RouteSpec) -> TaggedQueues:
+    def tagged_queues(self, route: RouteSpec) -> TaggedQueues:
         """Return the queues that have the tag of a route. They are read once a minute by all who ask."""
         return _tagged_queues(self._aws, route.queues_tagged or "", self._own)
 
@@ -62,7 +62,7 @@ class Destinations:
 # A sensor opens the lake at each tick. What follows is kept from tick to tick.
 @cache
 def _client(aws: Aws, service: str, region: str) -> Any:
-    return aws.quick(service, region)
+    return aws.quick_client(service, region)
 
 
 @cache

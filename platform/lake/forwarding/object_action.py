@@ -78,7 +78,7 @@ class ObjectAction:
         return min(refusals, key=lambda refusal: refusal.of_the_message, default=None)
 
 
-def filled(template: str, values: Mapping[str, str]) -> str:
+def fill_template(template: str, values: Mapping[str, str]) -> str:
     """Return a text with each `{name}` replaced by its value. Braces within a value are text."""
     return _PART.sub(lambda found: values.get(found[1], found[0]), template)
 
@@ -94,7 +94,7 @@ def tag_objects(route: RouteSpec, objects: ObjectStore) -> Action:
     def tag(event: S3Event, event_type: str | None) -> None:
         parts = (route.pattern.match(event.key) if route.pattern else None) or {}
         values = {**parts, **({"type": event_type} if event_type else {})}
-        wanted = {name: filled(template, values) for name, template in (route.tag or {}).items()}
+        wanted = {name: fill_template(template, values) for name, template in (route.tag or {}).items()}
         for name, value in wanted.items():
             if "{" in value:
                 raise ValueError(f"the tag {name!r} needs a part that the event does not have: {value}")

@@ -31,25 +31,25 @@ class TaggedQueues:
         self._found: Mapping[str, tuple[str, ...]] = {}
         self._read_at: float | None = None
 
-    def of(self, value: str) -> tuple[str, ...]:
+    def names_with_value(self, value: str) -> tuple[str, ...]:
         """Return the names of the queues whose tag has a value, in order.
 
         Raises:
             ClientError: the Tagging API refused the call.
             BotoCoreError: it did not answer.
         """
-        return self.by_value().get(value, ())
+        return self.names_by_value().get(value, ())
 
     def has(self, name: str) -> bool:
-        """Return whether a queue has the tag, whatever its value. Raises what `of` raises."""
-        return any(name in names for names in self.by_value().values())
+        """Return whether a queue has the tag, whatever its value. Raises what `names_with_value` raises."""
+        return any(name in names for names in self.names_by_value().values())
 
     def forget(self) -> None:
         """Read the tags again at the next use, because a queue that was found does not exist."""
         self._read_at = None
 
-    def by_value(self) -> Mapping[str, tuple[str, ...]]:
-        """Return the names of the queues by the values of the tag. Raises what `of` raises."""
+    def names_by_value(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the names of the queues by the values of the tag. Raises what `names_with_value` raises."""
         if self._read_at is None or self._clock() - self._read_at > _REFRESH:
             self._found = self._read()
             self._read_at = self._clock()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone
 from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.events.s3_event import S3Event
-from tidegate.platform.core.files.gzip_members import BrokenGzip, beginning
+from tidegate.platform.core.files.gzip_members import BrokenGzip, read_beginning
 from tidegate.platform.core.json_end import TooDeep, json_end
 from tidegate.platform.core.keys.file_format import GZIP
 from tidegate.platform.core.keys.object_key import too_long
@@ -21,7 +21,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectRefused, ObjectStore, StoreError
 from tidegate.platform.lake.forwarding.object_action import Action
 from tidegate.platform.lake.room import TooLarge, run_bounded
-from tidegate.platform.lake.time_left import DeadlineExceeded, limited, seconds_left
+from tidegate.platform.lake.time_left import DeadlineExceeded, limit_seconds, seconds_left
 
 #: Bytes of an object, compressed and not, and of one that is held next to others. In memory it takes up to eight times
 #: as many: Python has four bytes for each character of a text with one that is outside of Unicode's first plane.
@@ -59,12 +59,12 @@ def unwrap_arrays(route: RouteSpec, objects: ObjectStore) -> Action:
         def write(limit: int) -> None:
             body = _read(objects, event, limit)
             if body is not None:
-                with limited(_SECONDS):
+                with limit_seconds(_SECONDS):
                     lines = _lines(body, limit, packed=packed)
                 objects.put(bucket, key, lines)
 
         try:
-            run_bounded(write, MAX_BYTES, small=_SMALL_BYTES)
+            run_bounded(write, MAX_BYTES, shared_max_bytes=_SMALL_BYTES)
         except TooLarge:
             unpacked = " when it is unpacked" if packed else ""
             why = f"it has more than {MAX_BYTES:,} bytes{unpacked}, and an array of so many is not unwrapped"
@@ -99,15 +99,15 @@ def _read(objects: ObjectStore, event: S3Event, limit: int) -> bytes | None:
 def _lines(body: bytes, limit: int, *, packed: bool) -> bytes:
     """Return the elements of an array as lines, packed if the array is."""
     content = io.BytesIO()
-    for line in json_lines((_unpacked(body, limit) if packed else body).decode(), seconds_left):
+    for line in json_lines((_unpack_body(body, limit) if packed else body).decode(), seconds_left):
         content.write(line.encode())
         content.write(b"\n")
     return gzip.compress(content.getbuffer(), mtime=0) if packed else content.getvalue()
 
 
-def _unpacked(body: bytes, limit: int) -> bytes:
+def _unpack_body(body: bytes, limit: int) -> bytes:
     try:
-        content, whole = beginning(body, limit + 1)
+        content, whole = read_beginning(body, limit + 1)
     except BrokenGzip as error:
         raise ValueError(f"not a gzip file: {error}") from None
     if len(content) > limit:

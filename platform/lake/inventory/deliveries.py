@@ -73,7 +73,7 @@ def newest_inventory(
         if checksum is None or body is None:
             log(f"the inventory {uri} is not complete yet: looking at the one before")
             continue
-        return proven(objects, S3Address(bucket, f"{prefix}{name}/"), checksum, body, source).inventory
+        return prove_inventory(objects, S3Address(bucket, f"{prefix}{name}/"), checksum, body, source).inventory
     there = ", ".join(names[:_MAX_NAMED_FOLDERS]) or "nothing"
     raise InventoryError(
         f"no complete inventory is below {folder}, only: {there}. `inventory` names the folder that holds folders "
@@ -97,7 +97,7 @@ def manifest_of(objects: ObjectStore, folder: S3Address) -> bytes:
     return body
 
 
-def proven(
+def prove_inventory(
     objects: ObjectStore, folder: S3Address, checksum: bytes, body: bytes, source: str | None = None
 ) -> ProvenInventory:
     """Prove an inventory: the manifest by its checksum, and the files by the sizes and MD5s in the manifest.
@@ -123,7 +123,10 @@ def proven(
         )
     # What a large one says takes several times its bytes.
     inventory = run_bounded(
-        lambda _: Inventory.from_manifest(body, uri, source), _MAX_BYTES, small=_SMALL_BYTES, surely=len(body)
+        lambda _: Inventory.from_manifest(body, uri, source),
+        _MAX_BYTES,
+        shared_max_bytes=_SMALL_BYTES,
+        min_bytes=len(body),
     )
     if inventory.created > time.time() + _DAY_SECONDS:
         raise InventoryError(
@@ -157,7 +160,7 @@ def delivered_manifest(objects: ObjectStore, folder: S3Address, source: str, cou
             address.key,
         )
     etag, manifest = found
-    inventory = proven(objects, folder, checksum, manifest, source).inventory
+    inventory = prove_inventory(objects, folder, checksum, manifest, source).inventory
     if inventory.format != "csv":
         raise BatchManifestError(
             f"its inventory is {inventory.format.upper()}, and S3 Batch Operations takes only CSV inventories: choose "
@@ -195,7 +198,7 @@ def _read(objects: ObjectStore, address: S3Address) -> tuple[str, bytes] | None:
     if isinstance(found, S3Gone):
         return None
     if isinstance(found, S3Forbidden):
-        raise _denied(*address)
+        raise _access_error(*address)
     if not isinstance(found, S3Found):
         raise StoreError(f"{address}: {found.detail}")
     if found.size > _MAX_BYTES:
@@ -206,13 +209,13 @@ def _read(objects: ObjectStore, address: S3Address) -> tuple[str, bytes] | None:
     if content is not None:
         return found.etag, content
     try:  # S3 gave the state and not the bytes. It says why.
-        with objects.reading(S3Object(address, found.etag)) as body:
+        with objects.open_version(S3Object(address, found.etag)) as body:
             return found.etag, body.read()
     except ObjectForbidden as error:
-        raise _denied(*address) from error
+        raise _access_error(*address) from error
 
 
-def _denied(bucket: str, key: str) -> InventoryError:
+def _access_error(bucket: str, key: str) -> InventoryError:
     return InventoryForbidden(f"{S3Address(bucket, key)} may not be read: allow s3:GetObject on it, {_KMS_HINT}")
 
 
@@ -227,7 +230,7 @@ def _require(objects: ObjectStore, inventory: Inventory, file: InventoryFile) ->
             file.key,
         )
     if isinstance(found, S3Forbidden):
-        raise _denied(*address)
+        raise _access_error(*address)
     if not isinstance(found, S3Found):
         raise StoreError(f"{address}: {found.detail}")
     # The etag of an object that was put in one part and has no KMS key is its MD5. Then the file need not be read.
@@ -242,9 +245,9 @@ def _require(objects: ObjectStore, inventory: Inventory, file: InventoryFile) ->
 def _md5(objects: ObjectStore, version: S3Object) -> str:
     digest = hashlib.md5(usedforsecurity=False)
     try:
-        with objects.reading(version) as body:
+        with objects.open_version(version) as body:
             while chunk := body.read(_CHUNK):
                 digest.update(chunk)
     except ObjectForbidden as error:
-        raise _denied(*version.address) from error
+        raise _access_error(*version.address) from error
     return digest.hexdigest()

@@ -133,10 +133,10 @@ def newest_usable(found: Iterable[FolderInventory], bucket: str, now: float) -> 
     Raises:
         InventoryError: none can be used. The message is the reason, as a part of a sentence.
     """
-    whole = [one for one in found if one.is_whole]
+    whole = [folder_inventory for folder_inventory in found if folder_inventory.is_whole]
     if not whole:
         raise InventoryError(f"no inventory of {bucket} lists the table")
-    newest = max(whole, key=lambda one: (one.created, one.configuration))
+    newest = max(whole, key=lambda folder_inventory: (folder_inventory.created, folder_inventory.configuration))
     age = timedelta(seconds=now - newest.created)
     if age > MAX_AGE:
         raise InventoryError(f"the newest inventory of {bucket} is of {newest.began}, {age.days} days old")

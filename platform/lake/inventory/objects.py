@@ -117,7 +117,7 @@ def counted_rows_condition(subjects: Iterable[Subject], left_out: Iterable[Subje
     buckets: dict[str, list[str]] = {}
     for subject in sorted(left_out):
         buckets.setdefault(subject.configuration, []).append(subject.bucket)
-    all_of = {name: {one.bucket for one in subjects if one.configuration == name} for name in buckets}
+    all_of = {name: {subject.bucket for subject in subjects if subject.configuration == name} for name in buckets}
     conditions = []
     for name, some in buckets.items():
         if all_of[name] == set(some):

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from tidegate.platform.core.inventory.columns import FIELDS, NULL_VERSION, column_name, column_type
 from tidegate.platform.core.inventory.manifest import Inventory
 from tidegate.platform.core.keys.s3_address import spark_pattern
-from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.lake.spark.delta import Delta
 
 
@@ -22,9 +22,9 @@ def inventory_rows(delta: Delta, inventory: Inventory) -> DataFrame:
     """
     if not inventory.files:  # of an empty bucket, or prefix
         columns = (*FIELDS, *(name for name in _fields(inventory) if name not in FIELDS))
-        empty = ", ".join(f"{quoted(name)} {column_type(name)}" for name in columns)
+        empty = ", ".join(f"{quote_name(name)} {column_type(name)}" for name in columns)
         return delta.session.createDataFrame([], empty)
-    return _raw(delta, [inventory]).select(*_columns(inventory))
+    return _raw_rows(delta, [inventory]).select(*_columns(inventory))
 
 
 def rows_of_alike(delta: Delta, inventories: Sequence[Inventory], file: str) -> DataFrame:
@@ -37,17 +37,19 @@ def rows_of_alike(delta: Delta, inventories: Sequence[Inventory], file: str) -> 
         inventories: those of files that have plain addresses.
         file: name of the column that gets the `s3a://` address of the line's file.
     """
-    return _raw(delta, inventories).select(F.col("_metadata.file_path").alias(file), *_columns(inventories[0]))
+    return _raw_rows(delta, inventories).select(F.col("_metadata.file_path").alias(file), *_columns(inventories[0]))
 
 
-def _raw(delta: Delta, inventories: Sequence[Inventory]) -> DataFrame:
+def _raw_rows(delta: Delta, inventories: Sequence[Inventory]) -> DataFrame:
     first, *_ = inventories
     reader = delta.session.read.format(first.format)
     if first.format == "csv":
         # The format of RFC 4180, without a header.
         reader = reader.options(header="false", quote='"', escape='"')
-    schema = ", ".join(f"{quoted(name)} {kind}" for name, kind in first.columns.items())
-    return reader.schema(schema).load([spark_pattern(address) for one in inventories for address in one.addresses])
+    schema = ", ".join(f"{quote_name(name)} {kind}" for name, kind in first.columns.items())
+    return reader.schema(schema).load(
+        [spark_pattern(address) for inventory in inventories for address in inventory.addresses]
+    )
 
 
 def _columns(inventory: Inventory) -> list[Column]:
@@ -56,7 +58,7 @@ def _columns(inventory: Inventory) -> list[Column]:
     def column(name: str) -> Column:
         if name not in fields:
             return F.lit(None).cast(column_type(name))
-        value = F.col(quoted(fields[name]))
+        value = F.col(quote_name(fields[name]))
         if inventory.columns[fields[name]] == "string" and name != "key":
             value = F.nullif(value, F.lit(""))  # An empty text is a missing value, as it is in CSV.
         if inventory.format == "csv" and name == "key":

@@ -69,11 +69,13 @@ def stored_sums(objects: DataFrame, by: Sequence[str], depth: int) -> list[Store
         F.when(archived, F.lit(STANDARD_OVERHEAD)).otherwise(0).alias("standard"),
         F.when(tiered & (size >= MIN_BILLED), 1).otherwise(0).alias("monitored"),
     )
-    most = MAX_GROUPS if depth else MAX_WITHOUT_PREFIXES
+    max_groups = MAX_GROUPS if depth else MAX_WITHOUT_PREFIXES
     sums = [F.sum(name) for name in ("size", "billed", "standard", "monitored")]
-    found = rows.groupBy("group", "kind").agg(F.count(F.lit(1)), *sums).limit(most + 1).collect()
-    if len(found) > most:
-        raise TooManyGroups(f"the report would have more than {most:,} groups: use less depth or fewer dimensions")
+    found = rows.groupBy("group", "kind").agg(F.count(F.lit(1)), *sums).limit(max_groups + 1).collect()
+    if len(found) > max_groups:
+        raise TooManyGroups(
+            f"the report would have more than {max_groups:,} groups: use less depth or fewer dimensions"
+        )
     return [StoredSum(tuple(group), *values) for group, *values in found]
 
 

@@ -33,7 +33,7 @@ class AfterNote:
     keys: Mapping[str, str]
 
     @classmethod
-    def new(cls, keys: Mapping[str, str]) -> AfterNote:
+    def create(cls, keys: Mapping[str, str]) -> AfterNote:
         """A note with a fresh, time-ordered id."""
         return cls(f"{ULID()}-{len(keys)}", keys)
 
@@ -48,14 +48,14 @@ class AfterNotes:
         """Write notes of these keys. Each note has at most `max_keys` keys, and never more than a thousand."""
         rest = iter(keys.items())
         while part := dict(islice(rest, min(max_keys, _MAX_KEYS))):
-            note = AfterNote.new(part)
+            note = AfterNote.create(part)
             body = json.dumps({"format": 1, "keys": part}, ensure_ascii=False, separators=(",", ":"))
             self._root.objects.put(self._root.bucket, self._key(note.id), body)
 
     def ids(self) -> list[str]:
         """Ids of the table's notes, oldest first."""
         start = self._root.key("after", self._table, "")
-        listed = islice(self._root.objects.under(self._root.bucket, start), _MAX_COUNTED)
+        listed = islice(self._root.objects.list_under(self._root.bucket, start), _MAX_COUNTED)
         return [item.key[len(start) : -len(".json")] for item in listed if _NAME.match(item.key[len(start) :])]
 
     def read(self, ids: Iterable[str]) -> list[AfterNote]:
@@ -75,7 +75,7 @@ class AfterNotes:
         return self._root.key("after", self._table, f"{note}.json")
 
 
-def oldest(ids: Sequence[str], max_files: int, before: float | None = None) -> list[str]:
+def oldest_notes(ids: Sequence[str], max_files: int, before: float | None = None) -> list[str]:
     """The oldest notes that together have at most `max_files` files, but at least one note.
 
     Args:

@@ -102,7 +102,7 @@ class Batches:
         """Whether batch n was decided. True also if S3 does not answer."""
         return not isinstance(self._root.objects.head(self._root.bucket, self._key(n)), S3Gone)
 
-    def void(self, after: int) -> set[int]:
+    def void_numbers(self, after: int) -> set[int]:
         """Numbers of the batches after `after` that landed void. Contains each void batch that the ledger has recorded.
 
         `add_files` writes the void object before it reports that a batch landed void. The ledger records it later.
@@ -113,7 +113,7 @@ class Batches:
         """Size in bytes of each batch object after `after`, by number; None for a batch that landed void."""
         folder = self._root.key("batches", self._folder, "")
         found: dict[int, int | None] = {}
-        for item in self._root.objects.under(self._root.bucket, folder, after=f"{folder}{after:020d}.void"):
+        for item in self._root.objects.list_under(self._root.bucket, folder, after=f"{folder}{after:020d}.void"):
             number, _, kind = item.key[len(folder) :].partition(".")
             if number.isdecimal():
                 found[int(number)] = None if kind == "void" else item.size

@@ -55,24 +55,24 @@ class Births:
 
     def tables(self) -> list[str]:
         """Table keys of all tables that were born."""
-        return list(self.times())
+        return list(self.birth_times())
 
-    def times(self) -> dict[str, float]:
+    def birth_times(self) -> dict[str, float]:
         """Epoch seconds at which each table's birth record was written, by S3's clock. A reset writes it again."""
-        return {name.removesuffix(".json"): item.modified for name, item in self._listed() if _is_birth(name)}
+        return {name.removesuffix(".json"): item.modified for name, item in self._list_records() if _is_birth(name)}
 
-    def strays(self) -> list[str]:
+    def describe_strays(self) -> list[str]:
         """A sentence for each object that is not a birth record. It names the object and the remedy."""
         return [
             f"{self._root.address(self._root.key('tables', name))} is no table's birth record and is skipped. "
             "Move it away"
-            for name, _ in self._listed()
+            for name, _ in self._list_records()
             if not _is_birth(name)
         ]
 
-    def _listed(self) -> Iterator[tuple[str, Listed]]:
+    def _list_records(self) -> Iterator[tuple[str, Listed]]:
         start = self._root.key("tables", "")
-        return ((item.key[len(start) :], item) for item in self._root.objects.under(self._root.bucket, start))
+        return ((item.key[len(start) :], item) for item in self._root.objects.list_under(self._root.bucket, start))
 
     def _key(self, table: str) -> str:
         return self._root.key("tables", f"{table}.json")

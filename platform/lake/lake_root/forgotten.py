@@ -39,7 +39,7 @@ class Forgotten:
             StoreError: S3 did not answer.
             ValueError: an object is no request.
         """
-        listed = [item.key for item in self._root.objects.under(self._root.bucket, self._key(""))]
+        listed = [item.key for item in self._root.objects.list_under(self._root.bucket, self._key(""))]
         new = [key for key in listed if key not in self._read]
         for key, request in zip(new, parallel(self._request, new), strict=True):
             self._read[key] = request

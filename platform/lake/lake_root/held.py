@@ -51,7 +51,7 @@ class Held(Inbox):
 
     def keep(self, manifests: Iterable[Manifest]) -> None:
         """Keep manifests durably while their folder has few, and else the mark that its objects have to be listed."""
-        by_table = [list(group) for _, group in groupby(manifests, lambda one: one.table)]
+        by_table = [list(group) for _, group in groupby(manifests, lambda manifest: manifest.table)]
 
         def keep(group: list[Manifest]) -> None:
             room = MAX_MANIFESTS - len(self._page(group[0].table, MAX_MANIFESTS).manifests)
@@ -98,7 +98,7 @@ class Held(Inbox):
 
     def _page(self, table: str, objects: int) -> HeldFolder:
         prefix = self._name(table, "")
-        items = list(islice(self._root.objects.under(self._root.bucket, prefix), objects))
+        items = list(islice(self._root.objects.list_under(self._root.bucket, prefix), objects))
         names = {item.key[len(prefix) :] for item in items}
         found: list[WaitingManifest] = []
         for item in items:

@@ -29,16 +29,16 @@ class Identity:
             StoreError: the lake's bucket is missing, or its endpoint has no conditional put.
         """
         self._prove_endpoint()
-        chosen = self.chosen()
+        chosen = self.read_uuid()
         if chosen is None:
             body = json.dumps({"lake": str(uuid.uuid4())})
             self._root.objects.put_if_absent(self._root.bucket, self._root.key("lake.json"), body)
-            chosen = self.chosen()
+            chosen = self.read_uuid()
         if chosen is None:
             raise StoreError(f"{self._root.address(self._root.key('lake.json'))} vanished right after it was written")
         return chosen
 
-    def chosen(self) -> str | None:
+    def read_uuid(self) -> str | None:
         """The lake's UUID, or None if it has not been chosen yet. Proves and writes nothing.
 
         Raises:

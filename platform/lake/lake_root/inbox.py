@@ -101,11 +101,11 @@ class Inbox:
         prefix = self._root.key(self._folder, "" if table is None else f"{table}/")
         found: list[WaitingManifest] = []
         strays: list[str] = []
-        for item in self._root.objects.under(self._root.bucket, prefix):
+        for item in self._root.objects.list_under(self._root.bucket, prefix):
             self._sort(item, found, strays)
         return Contents(sorted(found, key=lambda manifest: (manifest.table, manifest.since, manifest.id)), strays)
 
-    def tour(self, after: str = "") -> Iterator[Backlog]:
+    def walk_backlogs(self, after: str = "") -> Iterator[Backlog]:
         """The backlogs of all tables, once around: from the folder after `after` to the end, then from the start.
 
         Pages are requested as the tour proceeds. If a table has more than one page of manifests, the rest is left out.
@@ -119,14 +119,14 @@ class Inbox:
         start = self._root.key(self._folder, "")
         behind = f"{start}{after}0" if after else ""  # "0" follows "/"
         while True:
-            listed = self._root.objects.under(self._root.bucket, start, after=behind)
+            listed = self._root.objects.list_under(self._root.bucket, start, after=behind)
             for folder, items in groupby(listed, lambda item: item.key[len(start) :].partition("/")[0]):
                 if last and f"{folder}/" > f"{last}/":
                     return
                 first = list(islice(items, _MAX_TABLE_OBJECTS))
                 more = len(first) == _MAX_TABLE_OBJECTS
                 # The note that a table rests comes after all manifests of the intake.
-                notes = self._root.objects.under(self._root.bucket, f"{start}{folder}/{RESTS}") if more else ()
+                notes = self._root.objects.list_under(self._root.bucket, f"{start}{folder}/{RESTS}") if more else ()
                 yield self._backlog(folder, first, notes)
                 if more:
                     behind = f"{start}{folder}0"
@@ -170,11 +170,11 @@ class Inbox:
         except ValueError as error:
             strays.append(f"{self._root.address(item.key)} is no manifest and is skipped: {error}. Move it away")
 
-    def waiting(self, table: str | None = None) -> list[WaitingManifest]:
+    def waiting_manifests(self, table: str | None = None) -> list[WaitingManifest]:
         """The manifests of one table or of all tables, oldest first within a table."""
         return self.contents(table).waiting
 
-    def of(self, table: str) -> TableInbox:
+    def table_inbox(self, table: str) -> TableInbox:
         """Return the inbox of one table."""
         return TableInbox(self, self._root, table)
 
@@ -194,9 +194,9 @@ class TableInbox:
     def __init__(self, inbox: Inbox, root: LakeRoot, table: str) -> None:
         self._inbox, self._root, self._table = inbox, root, table
 
-    def waiting(self) -> list[WaitingManifest]:
+    def waiting_manifests(self) -> list[WaitingManifest]:
         """Return the manifests that wait, oldest first."""
-        return self._inbox.waiting(self._table)
+        return self._inbox.waiting_manifests(self._table)
 
     def put(self, manifests: Iterable[Manifest]) -> None:
         """Write manifests of this table durably, several at a time."""

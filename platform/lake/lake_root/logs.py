@@ -53,7 +53,7 @@ class IntakeLog:
         """Read the entries of a day (yyyy-mm-dd, UTC), or all entries."""
         objects, bucket = self._root.objects, self._root.bucket
         prefix = self._root.key("intake", *([day] if day else []), "")
-        keys = [item.key for item in objects.under(bucket, prefix)]
+        keys = [item.key for item in objects.list_under(bucket, prefix)]
         for body in parallel(lambda key: objects.get(bucket, key), keys):
             if body is not None:
                 entry = json.loads(body)
@@ -76,6 +76,6 @@ class OperationsLog:
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """All entries of the log, oldest first."""
-        for item in self._root.objects.under(self._root.bucket, self._root.key("operations", "")):
+        for item in self._root.objects.list_under(self._root.bucket, self._root.key("operations", "")):
             if body := self._root.objects.get(self._root.bucket, item.key):
                 yield json.loads(body)

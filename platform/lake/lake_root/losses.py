@@ -33,18 +33,18 @@ class Losses:
         """
         body = json.dumps({"format": 1, "table": reader, **details}, ensure_ascii=False)
         self._root.objects.put(self._root.bucket, f"{self._folder}{ULID()}-{reader}.json", body)
-        old = [key for key, loss in self._noted(config).items() if not _counts(loss)]
+        old = [key for key, loss in self._read_losses(config).items() if not _counts(loss)]
         self._root.objects.delete(self._root.bucket, old)
         return self.rests_until(reader, config)
 
     def rests_until(self, reader: str, config: LakeConfig) -> float | None:
         """Return until when a table rests, in epoch seconds. None if its losses are within the quota."""
-        losses = [loss for loss in self._noted(config).values() if _counts(loss)]
+        losses = [loss for loss in self._read_losses(config).values() if _counts(loss)]
         return rests_until(losses, _source_of(config, reader))
 
-    def _noted(self, config: LakeConfig) -> dict[str, Loss]:
+    def _read_losses(self, config: LakeConfig) -> dict[str, Loss]:
         noted = {}
-        for item in self._root.objects.under(self._root.bucket, self._folder):
+        for item in self._root.objects.list_under(self._root.bucket, self._folder):
             ulid, _, reader = item.key.removeprefix(self._folder).removesuffix(".json").partition("-")
             noted[item.key] = Loss(ULID.from_str(ulid).timestamp, _source_of(config, reader))
         return noted

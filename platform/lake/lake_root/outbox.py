@@ -98,7 +98,7 @@ class Outbox:
         divide = (lambda messages: [list(messages)]) if ulid else split_into_objects
         contents = [(lane, content) for lane, messages in by_lane for content in divide(messages)]
         # The names are made in order, before the threads begin.
-        objects = [(OutboxObject(lane, OutboxName.of(content, ulid)), content) for lane, content in contents]
+        objects = [(OutboxObject(lane, OutboxName.from_messages(content, ulid)), content) for lane, content in contents]
 
         def put(item: tuple[OutboxObject, list[Outgoing]]) -> None:
             body = "".join(f"{message.to_json()}\n" for message in item[1])
@@ -120,10 +120,10 @@ class Outbox:
         folder = self._root.key("outbox", route, "to", "")
         return [Lane(route), *(Lane(route, queue) for queue in self._root.objects.folders(self._root.bucket, folder))]
 
-    def waiting(self, lane: Lane) -> Iterator[OutboxObject]:
+    def waiting_objects(self, lane: Lane) -> Iterator[OutboxObject]:
         """Yield the objects of a lane in their order. Pages of the listing are requested as they are needed."""
         folder = self._folder(lane)
-        for item in self._root.objects.under(self._root.bucket, folder):
+        for item in self._root.objects.list_under(self._root.bucket, folder):
             name = OutboxName.parse(item.key[len(folder) :])
             if name:
                 yield OutboxObject(lane, name)
@@ -137,7 +137,7 @@ class Outbox:
     def _backlog(self, lane: Lane) -> OutboxBacklog:
         """Return what waits in a lane, by the names of its first objects."""
         messages = oldest = 0
-        for place, found in enumerate(self.waiting(lane)):
+        for place, found in enumerate(self.waiting_objects(lane)):
             messages += found.name.messages
             oldest = min(oldest or found.name.oldest, found.name.oldest)
             if place == _MAX_LISTED:
@@ -163,7 +163,7 @@ class Outbox:
         """Keep only the messages of an object that are left, at its place in the order."""
         self.put([(found.lane, left)], found.name.ulid)
         # A message that was divided counts as two, so the name may be the object's own.
-        if OutboxName.of(list(left), found.name.ulid) != found.name:
+        if OutboxName.from_messages(list(left), found.name.ulid) != found.name:
             self.delete(found)
 
     def delete(self, found: OutboxObject) -> None:
@@ -189,25 +189,25 @@ class Outbox:
 
     def undeliverable_count(self, route: str) -> int:
         """Return how many messages are in the quarantine of a route, up to the number of one page of a listing."""
-        listed = self._root.objects.under(self._root.bucket, self._quarantine(route))
+        listed = self._root.objects.list_under(self._root.bucket, self._quarantine(route))
         return sum(1 for _ in islice(listed, _MAX_COUNTED))
 
     def routes_with_undeliverable(self) -> Sequence[str]:
         """Return the names of the routes that have messages in quarantine."""
         return self._root.objects.folders(self._root.bucket, self._root.key("quarantine", "routes", ""))
 
-    def undeliverable(self, route: str) -> Iterator[Undeliverable]:
+    def undeliverable_messages(self, route: str) -> Iterator[Undeliverable]:
         """Yield the messages in the quarantine of a route, by key. Few of them are in memory at a time.
 
         Raises:
             ValueError: an object was changed from outside. The message names it.
         """
         objects, bucket = self._root.objects, self._root.bucket
-        listed = iter(objects.under(bucket, self._quarantine(route)))
+        listed = iter(objects.list_under(bucket, self._quarantine(route)))
         while some := list(islice(listed, _AT_ONCE)):
             for item, body in zip(some, parallel(lambda item: objects.get(bucket, item.key), some), strict=True):
                 if body is not None:
-                    yield self._undeliverable(item.key, body, datetime.fromtimestamp(item.modified, UTC))
+                    yield self._parse_undeliverable(item.key, body, datetime.fromtimestamp(item.modified, UTC))
 
     def send_again(self, route: str, messages: Sequence[Undeliverable]) -> None:
         """Move messages from the quarantine of a route to its outbox.
@@ -219,13 +219,13 @@ class Outbox:
         by_lane: dict[Lane, list[Outgoing]] = {}
         for kept, body in zip(messages, bodies, strict=True):
             if body is not None:
-                message = self._undeliverable(kept.key, body, kept.at).message
+                message = self._parse_undeliverable(kept.key, body, kept.at).message
                 by_lane.setdefault(Lane(route, message.to), []).append(message)
         self.put(by_lane.items())
         seam("redrive-sent")
         objects.delete(bucket, [kept.key for kept in messages])
 
-    def _undeliverable(self, key: str, body: bytes, at: datetime) -> Undeliverable:
+    def _parse_undeliverable(self, key: str, body: bytes, at: datetime) -> Undeliverable:
         try:
             content = json.loads(body)
             return Undeliverable(key, at, content["reason"], Outgoing.from_dict(content["message"]))

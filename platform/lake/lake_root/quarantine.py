@@ -12,7 +12,7 @@ from typing import Any
 from ulid import ULID
 
 from tidegate.platform.core.events.row_queue import RowOrigin
-from tidegate.platform.lake.aws.message import stored
+from tidegate.platform.lake.aws.message import attributes_to_json
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.threads import parallel
 
@@ -75,18 +75,18 @@ class Quarantine:
     def messages(self) -> Iterator[KeptMessage]:
         """The kept messages, by key. Few of them are in memory at a time."""
         objects, bucket = self._root.objects, self._root.bucket
-        listed = iter(objects.under(bucket, self._root.key("quarantine", "messages", "")))
+        listed = iter(objects.list_under(bucket, self._root.key("quarantine", "messages", "")))
         while some := list(islice(listed, _AT_ONCE)):
             for message, body in zip(
                 some, parallel(lambda message: objects.get(bucket, message.key), some), strict=True
             ):
                 if body is not None:
-                    yield _kept(message.key, body, datetime.fromtimestamp(message.modified, UTC))
+                    yield _parse_kept_message(message.key, body, datetime.fromtimestamp(message.modified, UTC))
 
     def message(self, kept: KeptMessage) -> KeptMessage | None:
         """A message as it is kept now; None if it is kept no longer."""
         body = self._root.objects.get(self._root.bucket, kept.key)
-        return None if body is None else _kept(kept.key, body, kept.at)
+        return None if body is None else _parse_kept_message(kept.key, body, kept.at)
 
     def release(self, message: KeptMessage) -> None:
         """Move a message out of quarantine, to `quarantine/redriven/`."""
@@ -102,7 +102,7 @@ class Quarantine:
         return self._root.uri("quarantine", "rows", table, f"{n:020d}-{ULID()}")
 
 
-def _kept(key: str, text: bytes, at: datetime) -> KeptMessage:
+def _parse_kept_message(key: str, text: bytes, at: datetime) -> KeptMessage:
     content = json.loads(text)
     row = content.get("row") or {}
     origin = RowOrigin(row["message_id"], row["sent_at"], row.get("since")) if row else None
@@ -116,7 +116,7 @@ def _content(
 ) -> str:
     content: dict[str, object] = {"event_id": event_id, "reason": reason, "body": body}
     if attributes:
-        content["attributes"] = stored(attributes)
+        content["attributes"] = attributes_to_json(attributes)
     if origin:
         since = {} if origin.since is None else {"since": origin.since}
         content["row"] = {"queue": queue, "message_id": origin.message_id, "sent_at": origin.sent_at, **since}

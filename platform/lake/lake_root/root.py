@@ -31,7 +31,7 @@ class LakeRoot:
     def remove_folder(self, folder: str) -> None:
         """Delete the objects of a folder (`s3a://` URI) under the root that nothing refers to any more."""
         bucket, prefix = S3Address.parse_s3a(folder)
-        self.objects.delete(bucket, [item.key for item in self.objects.under(bucket, f"{prefix}/")])
+        self.objects.delete(bucket, [item.key for item in self.objects.list_under(bucket, f"{prefix}/")])
 
     def address(self, key: str) -> str:
         """`s3://` address of a key, as people read it."""

@@ -94,4 +94,4 @@ class LakeStore(LakeRoot):
 
     def table_births(self) -> dict[str, float | None]:
         """Epoch seconds of birth of each table in `table_keys`; None for a table that is not born yet."""
-        return {**dict.fromkeys(self.inbox.tables()), **self.births.times()}
+        return {**dict.fromkeys(self.inbox.tables()), **self.births.birth_times()}

@@ -34,21 +34,21 @@ class WaitingSignals:
         found = self._entries([name for name in self._names() if name[:_DIGITS] in wanted])
         return {key: part for key, part in found.items() if part in wanted.values()}
 
-    def every(self) -> list[str]:
+    def read_all(self) -> list[str]:
         """Return all signals that wait."""
         return list(self._entries(self._names()))
 
     def _entries(self, names: Sequence[str]) -> dict[str, str]:
         """Return the signals that entries are of, each with its part."""
 
-        def signal(name: str) -> tuple[str, str] | None:
+        def read_signal(name: str) -> tuple[str, str] | None:
             body = self._root.objects.get(self._root.bucket, self._key(name))
             if body is None:
                 return None
             found = json.loads(body)
             return found["signal"], found["waits_for"]
 
-        return dict(entry for entry in parallel(signal, names) if entry)
+        return dict(entry for entry in parallel(read_signal, names) if entry)
 
     def update(self, n: int, decisions: Sequence[SignalDecision]) -> None:
         """Write what batch n decided of signals. Repeating it changes nothing, nor does it change a later batch."""
@@ -68,7 +68,7 @@ class WaitingSignals:
 
     def _names(self) -> list[str]:
         start = self._key("")
-        return [item.key[len(start) :] for item in self._root.objects.under(self._root.bucket, start)]
+        return [item.key[len(start) :] for item in self._root.objects.list_under(self._root.bucket, start)]
 
     def _key(self, name: str) -> str:
         return self._root.key("signals", self._table, name)

@@ -53,7 +53,7 @@ def copy_parquet(objects: ObjectStore, source: S3Object, target: S3Address, rena
         DeadlineExceeded: the time of the work is over.
     """
     with TemporaryDirectory(prefix="tidegate-copy-") as folder:
-        copy = _converted(objects, source, Path(folder), renames)
+        copy = _write_copy(objects, source, Path(folder), renames)
         body_size = copy.stat().st_size
         with copy.open("rb") as file:
             file.seek(-min(8, body_size), 2)
@@ -66,10 +66,10 @@ def copy_parquet(objects: ObjectStore, source: S3Object, target: S3Address, rena
     return ParquetCopy(body_size, found.modification_time, footer)
 
 
-def _converted(objects: ObjectStore, source: S3Object, folder: Path, renames: Mapping[str, str]) -> Path:
+def _write_copy(objects: ObjectStore, source: S3Object, folder: Path, renames: Mapping[str, str]) -> Path:
     """Make the copy in a folder of this machine."""
     original, copy = folder / "original", folder / "copy"
-    with objects.reading(source) as body, original.open("wb") as file:
+    with objects.open_version(source) as body, original.open("wb") as file:
         while chunk := body.read(1 << 20):
             file.write(chunk)
     _convert(original, copy, renames)

@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 _OVERTAKEN = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "TIDEGATE_BUSY")
 
 
-def repeated(call: Callable[[], _T], lost: Callable[[PySparkException], None]) -> _T:
+def repeat_call(call: Callable[[], _T], lost: Callable[[PySparkException], None]) -> _T:
     """Call a function, and again if another writer's commit came first. Returns its result.
 
     Args:

@@ -17,7 +17,7 @@ from pyspark.sql.types import (
 )
 
 
-def collected(frame: DataFrame) -> list[Row]:
+def collect_rows(frame: DataFrame) -> list[Row]:
     """Returns the rows of a frame.
 
     Python has times from year 1 to 9999 only, and Spark has more. If one of the rows has such a time, then every date

@@ -26,7 +26,7 @@ from tidegate.platform.lake.spark.results import (
     Merging,
     TableState,
 )
-from tidegate.platform.lake.spark.session import apply_settings, configured, probe
+from tidegate.platform.lake.spark.session import apply_settings, override_settings, probe
 from tidegate.platform.lake.spark.upkeep import FULL_BYTES, HIDDEN_SHARE, SMALL_BYTES, Upkeep
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
 
@@ -80,7 +80,7 @@ class Delta:
         probe(self.remote)
         self.session.sql("SELECT 1").collect()
 
-    def jars(self) -> dict[str, str | None]:
+    def component_jars(self) -> dict[str, str | None]:
         """The jars on the server that contain the classes of a commit, by component; None for a missing one."""
         return {row["component"]: row["jar"] for row in self._procedures.call("jars")}
 
@@ -151,7 +151,7 @@ class Delta:
             partition_columns=json.dumps(schema.partitions),
             apart=apart,
         )
-        adds = [_staged(json.loads(row["action"])) for row in rows if row["action"] is not None]
+        adds = [_parse_staged(json.loads(row["action"])) for row in rows if row["action"] is not None]
         return adds, {row["source"]: json.loads(row["counted"]) for row in rows if row["source"] is not None}
 
     def stage(self, location: str, query: str, schema: TableSchema) -> list[Add]:
@@ -169,7 +169,7 @@ class Delta:
             **_columns(schema),
             partition_columns=json.dumps(schema.partitions),
         )
-        return [_staged(json.loads(row["action"])) for row in rows]
+        return [_parse_staged(json.loads(row["action"])) for row in rows]
 
     def refusal(self, location: str, schema: TableSchema) -> str | None:
         """Why Delta would refuse these columns of a table; None if it accepts them. Changes nothing.
@@ -345,7 +345,7 @@ class Delta:
         Raises:
             PySparkException: there was a concurrent commit, or another failure.
         """
-        with configured(self.session, _COMPACTION):
+        with override_settings(self.session, _COMPACTION):
             (row,) = self._procedures.command(f"OPTIMIZE {delta_table(location)}")
         return CompactionResult(row["metrics"]["numFilesAdded"], row["metrics"]["numFilesRemoved"])
 
@@ -380,7 +380,7 @@ class Delta:
         row = self._procedures.call_one("renew_table", table=location, properties=json.dumps(properties), name=name)
         return int(row["version"])
 
-    def quarantining(self, ledgers: Sequence[str]) -> list[bool]:
+    def may_have_quarantined(self, ledgers: Sequence[str]) -> list[bool]:
         """Whether each ledger may have quarantined objects, by the statistics in its log. One call for all ledgers.
 
         Args:
@@ -391,13 +391,13 @@ class Delta:
         return [bool(row["may"]) for row in self._procedures.call("quarantining", tables=json.dumps(list(ledgers)))]
 
 
-def _staged(action: dict[str, Any]) -> Add:
+def _parse_staged(action: dict[str, Any]) -> Add:
     return Add(action["path"], action["partitionValues"], action["size"], action["modificationTime"], action["stats"])
 
 
 def _columns(schema: TableSchema) -> dict[str, str]:
     """The arguments of a procedure that say which columns a table will have."""
-    return _arguments(*schema.for_delta())
+    return _arguments(*schema.to_delta())
 
 
 def _arguments(schema: TableSchema, properties: Mapping[str, str]) -> dict[str, str]:

@@ -88,7 +88,7 @@ class OutputWriter:
             apart=apart,
         )
         counts = {row["source"]: json.loads(row["counted"]) for row in rows if row["source"] is not None}
-        return _staged(rows), counts
+        return _parse_staged(rows), counts
 
     def concatenate(
         self, files: Sequence[Mapping[str, Any]], staging: str, full_bytes: int
@@ -107,11 +107,11 @@ class OutputWriter:
             "concatenate_files", files=json.dumps({"files": files}), staging=staging, full_bytes=full_bytes
         )
         footers = {row["source"]: FooterRead(row["rows"], row["problem"]) for row in rows if row["source"] is not None}
-        return _staged(rows), footers
+        return _parse_staged(rows), footers
 
 
-def _staged(rows: Iterable[Row]) -> list[StagedObject]:
+def _parse_staged(rows: Iterable[Row]) -> list[StagedObject]:
     staged = [
         StagedObject(row["folder"], row["path"], row["size"], row["rows"]) for row in rows if row["path"] is not None
     ]
-    return sorted(staged, key=lambda one: (one.folder, one.path))
+    return sorted(staged, key=lambda staged_object: (staged_object.folder, staged_object.path))

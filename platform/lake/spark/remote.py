@@ -53,7 +53,7 @@ class SparkRemote:
         return cls(";".join([f"{base.rstrip('/')}/", *kept]) if kept else base.rstrip("/"), token or None)
 
     @classmethod
-    def of(cls, environ: Mapping[str, str]) -> SparkRemote:
+    def from_environ(cls, environ: Mapping[str, str]) -> SparkRemote:
         """The server that an environment names; by default a server on this machine.
 
         Raises:

@@ -61,11 +61,11 @@ def probe(remote: SparkRemote, deadline: float = 5.0) -> str:
             reply = stub.AnalyzePlan(request, timeout=deadline, metadata=metadata)
             stub.ReleaseSession(release, timeout=deadline, metadata=metadata)
         except grpc.RpcError as error:
-            raise SparkUnreachable(_say(remote, deadline, error)) from None
+            raise SparkUnreachable(_format_error(remote, deadline, error)) from None
         return str(reply.spark_version.version)
 
 
-def _say(remote: SparkRemote, deadline: float, error: grpc.RpcError) -> str:
+def _format_error(remote: SparkRemote, deadline: float, error: grpc.RpcError) -> str:
     code = error.code()
     details = " ".join(remote.hide(error.details() or "").split())
     if code == grpc.StatusCode.UNAVAILABLE:
@@ -101,7 +101,7 @@ def command(session: SparkSession, text: str) -> list[Row]:
 
 
 @contextmanager
-def configured(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+def override_settings(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """Give a session other settings in this context. Afterwards it has those that it had before."""
     client = cast(ConnectSession, session).client
     before = dict(zip(settings, client.get_config_with_defaults(*((name, None) for name in settings)), strict=True))

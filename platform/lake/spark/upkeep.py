@@ -11,7 +11,7 @@ from datetime import timedelta
 from pyspark.sql import DataFrame, SparkSession
 
 from tidegate.platform.lake.spark.procedures import Procedures
-from tidegate.platform.lake.spark.session import configured
+from tidegate.platform.lake.spark.session import override_settings
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 
 #: Files below this size are merged, into files of up to the second size. By default Delta merges each file below a
@@ -81,7 +81,9 @@ class Upkeep:
         row = self._procedures.call_one("checkpoint_table", table=location, write=write)
         return CheckpointState(row["version"], row["checkpoint"])
 
-    def unneeded(self, location: str, keep: timedelta, max_files: int, inventory: DataFrame | None = None) -> list[str]:
+    def find_unneeded(
+        self, location: str, keep: timedelta, max_files: int, inventory: DataFrame | None = None
+    ) -> list[str]:
         """Return files of a table's folder that no version of the last `keep` needs, as VACUUM finds them.
 
         Args:
@@ -92,7 +94,7 @@ class Upkeep:
         """
         session, hours = self._session(), math.ceil(keep / timedelta(hours=1))
         listed = nullcontext("") if inventory is None else temporary_view(session, "inventory", inventory)
-        with listed as view, configured(session, _LISTING):
+        with listed as view, override_settings(session, _LISTING):
             rows = self._procedures.call("unneeded_files", table=location, hours=hours, most=max_files, inventory=view)
         return [str(row["path"]) for row in rows]
 
@@ -105,7 +107,7 @@ class Upkeep:
         """
         return bool(self._procedures.call_one("has_changes", table=location, version=version)["has"])
 
-    def mergeable(self, location: str) -> Mergeable:
+    def find_mergeable(self, location: str) -> Mergeable:
         """Return what a compaction of a table would write again. Nothing is changed.
 
         Args:

@@ -76,7 +76,7 @@ def hold_for_localhost(port: int, what: str, option: str) -> socket.socket | Non
     return held
 
 
-def listening(port: int, timeout: float) -> bool:
+def accepts_connections(port: int, timeout: float) -> bool:
     """Whether a process accepts connections on `port`. Tries once, with a timeout in seconds."""
     try:
         with socket.create_connection((LOOPBACK, port), timeout):

@@ -14,7 +14,13 @@ from tidegate.platform.lake.spark.remote import TOKEN, SparkRemote
 from tidegate.platform.lake.spark.session import probe
 from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.process.ports import LOOPBACK, free_port, hold_for_localhost, listening, require_free
+from tidegate.platform.local.process.ports import (
+    LOOPBACK,
+    accepts_connections,
+    free_port,
+    hold_for_localhost,
+    require_free,
+)
 from tidegate.platform.local.process.process import Process, spawn
 from tidegate.platform.local.spark.conf import LOG_STORE, log4j_properties, properties_text, spark_conf
 from tidegate.platform.local.spark.jars import class_archive, jars_folder, require_java
@@ -133,7 +139,7 @@ class SparkServer:
                     f"the Spark server ended at start with exit code {process.returncode}; "
                     f"see {process.log}\n{process.tail()}"
                 )
-            if listening(self.port, 1.0):
+            if accepts_connections(self.port, 1.0):
                 try:
                     probe(self.remote, min(left, 20.0))
                     return

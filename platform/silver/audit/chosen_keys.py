@@ -70,7 +70,7 @@ def chosen_keys(
         limits: bounds of the rows that the keys have in these files of both tables.
     """
     session = lake.delta.session
-    ranked = session.sql(_ranked(rows, mark, bronze, silver)).collect()
+    ranked = session.sql(_ranked_keys_query(rows, mark, bronze, silver)).collect()
     hashes, left_out = select_affordable_keys([(row["hash"], row["rows"]) for row in ranked], limits)
     if not hashes:
         yield ChosenKeys("", 0, left_out)
@@ -100,7 +100,7 @@ def select_affordable_keys(ranked: Sequence[tuple[int, int]], limits: Limits) ->
     return hashes, left_out
 
 
-def _ranked(rows: KeyRows, mark: int, bronze: SampledRows, silver: SampledRows) -> str:
+def _ranked_keys_query(rows: KeyRows, mark: int, bronze: SampledRows, silver: SampledRows) -> str:
     """Returns a query of keys that can be judged, with their rows: first those of the last batch, then by their hash.
 
     A key that only one of the tables has can be judged if the other one was read whole. Most keys are left out by their
@@ -109,7 +109,7 @@ def _ranked(rows: KeyRows, mark: int, bronze: SampledRows, silver: SampledRows) 
     key = rows.key_hash(mark)
     newest = f"SELECT {key} AS hash FROM {silver.view} WHERE {CHANGED_BATCH} = {mark} ORDER BY hash LIMIT {_MAX_NEWEST}"
     every = (
-        f"SELECT {key} AS hash, 1 AS bronze FROM ({rows.sampled(bronze.view)}) WHERE coalesce({N}, 0) <= {mark} "
+        f"SELECT {key} AS hash, 1 AS bronze FROM ({rows.sample_bronze(bronze.view)}) WHERE coalesce({N}, 0) <= {mark} "
         f"UNION ALL SELECT {key}, 0 FROM {silver.view}"
     )
     ranked = (

@@ -76,14 +76,14 @@ def compare(lake: Lake, spec: TableSpec) -> Comparison | None:
         if work is None or not work.mark or not work.silver.exists:
             return None
         with record_server_loss(lake, spec.name):
-            found = _compared(lake, work, work.mark)
+            found = _compare_keys(lake, work, work.mark)
         if not found.wrong or lake.delta.table_state(work.location).version == work.silver.version:
             return found
     raise ValueError(f"silver.{spec.name} was written during each of {MAX_ATTEMPTS} comparisons")
 
 
-def _compared(lake: Lake, work: PendingMerge, mark: int) -> Comparison:
-    rows, session = KeyRows.of(lake, work), lake.delta.session
+def _compare_keys(lake: Lake, work: PendingMerge, mark: int) -> Comparison:
+    rows, session = KeyRows.from_lake(lake, work), lake.delta.session
     is_plain = rows.rules.history is None and not rows.rules.are_dumps
     find, limits = (_find_suspects, _MAX_ROWS) if is_plain else (find_doubted_keys, MAX_REPLAYED)
     with temporary_view(session, "compared") as of_bronze, temporary_view(session, "compared") as of_silver:
@@ -130,22 +130,22 @@ def _find_suspects(
     order = order_struct(part.path for part in rows.rules.order)
 
     def values(*, silver: bool) -> str:
-        kept = f"{rows.kept(silver=silver)} AS k, " if rows.rules.kept else ""
-        return f"{rows.compared(silver=silver, with_kept=False)} AS v, {kept}{DELETED} AS d"
+        kept = f"{rows.kept_hashes(silver=silver)} AS k, " if rows.rules.kept else ""
+        return f"{rows.common_values(silver=silver, with_kept=False)} AS v, {kept}{DELETED} AS d"
 
     changes = (
         f"SELECT {key}, {order} AS o, struct({values(silver=False)}) AS row "
-        f"FROM ({rows.of_keys(f'({rows.sampled(bronze.view)})', chosen, mark)}) WHERE NOT {SKIPPED} AND "
+        f"FROM ({rows.select_keys(f'({rows.sample_bronze(bronze.view)})', chosen, mark)}) WHERE NOT {SKIPPED} AND "
         f"NOT {TRUNCATES} AND NOT {rows.is_truncated()} AND coalesce({N}, 0) <= {mark}"
     )
     have = (
         f"SELECT {key}, {order} AS o, struct({values(silver=True)}) AS row, {CHANGED_BATCH} AS n "
-        f"FROM ({rows.of_keys(silver.view, chosen, mark)})"
+        f"FROM ({rows.select_keys(silver.view, chosen, mark)})"
     )
     all_keys = ", ".join(names)
     same = " AND ".join(f"a.{name} <=> b.{name}" for name in names)
     gives = bool(rows.rules.kept) and bronze.files.is_whole and gives_all(rows)
-    given = f"{_given()} AS g" if gives else "NULL AS g"
+    given = f"{_given_values()} AS g" if gives else "NULL AS g"
     newest = (
         f"SELECT {all_keys}, max_by(rows, o) AS rows, max(o) AS o, {given} FROM (SELECT {all_keys}, o, "
         f"collect_set(row) AS rows FROM ({changes}) GROUP BY {all_keys}, o) GROUP BY {all_keys}"
@@ -154,7 +154,7 @@ def _find_suspects(
     of_silver = f"SELECT {all_keys}, {first}, count(*) AS rows FROM ({have}) GROUP BY {all_keys}"
     text = rows.key_json(f"coalesce(a.{name}, b.{name})" for name in names)
     are_whole = (bronze.files.is_whole, silver.files.is_whole)
-    doubt = _doubt(rows, mark, gives=gives, bronze_is_whole=are_whole[0], silver_is_whole=are_whole[1])
+    doubt = _doubt_condition(rows, mark, gives=gives, bronze_is_whole=are_whole[0], silver_is_whole=are_whole[1])
     (found,) = lake.delta.session.sql(
         f"SELECT count(*) AS keys, collect_list(if({doubt}, {text}, NULL)) AS suspects "
         f"FROM ({newest}) a FULL JOIN ({of_silver}) b ON {same}"
@@ -162,7 +162,7 @@ def _find_suspects(
     return found["keys"], found["suspects"]
 
 
-def _given() -> str:
+def _given_values() -> str:
     """Returns SQL of the values that all rows of a key give it, over the rows of each of its orders.
 
     Where rows have an equal order, one of them is taken: if silver has another one, the key is looked up.
@@ -174,7 +174,7 @@ def _given() -> str:
     return f"aggregate({rows}, named_struct('d', false, 'v', {nothing}), {fold}).v"
 
 
-def _doubt(rows: KeyRows, mark: int, *, gives: bool, bronze_is_whole: bool, silver_is_whole: bool) -> str:
+def _doubt_condition(rows: KeyRows, mark: int, *, gives: bool, bronze_is_whole: bool, silver_is_whole: bool) -> str:
     """Returns the condition that silver's row `b` may not be the newest row `a` of bronze.
 
     Silver keeps rows that left bronze, if `on_removed` is `ignore`, and rows from before a reset, whose batch is 0.

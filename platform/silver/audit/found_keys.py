@@ -86,13 +86,13 @@ def found_keys(
         reads.append(partial(dump_orders, lake, rows, mark, version if dumps_version is None else dumps_version))
     bronze, silver, *dumps = parallel(lambda read: read(), reads)
     keys = list(dict.fromkeys((*bronze, *silver)))
-    newest = partial(_newest, rows=rows, mark=mark)
+    newest = partial(_newest_key, rows=rows, mark=mark)
     if history is None and not are_dumps:
         return {key: newest(bronze.get(key, ()), silver.get(key), dumps=Dumps()) for key in keys}
     order_texts = [order for each in dumps for order in each]
     orders = _orders(lake, rows, [row for found in bronze.values() for row in found], silver, order_texts)
-    known = Dumps.of((orders.rank(order), orders.texts[order]) for order in order_texts)
-    ranked = {key: _ranked(bronze.get(key, ()), orders) for key in keys}
+    known = Dumps.from_found((orders.rank(order), orders.texts[order]) for order in order_texts)
+    ranked = {key: _rank_rows(bronze.get(key, ()), orders) for key in keys}
     if history is None:
         return {key: newest(ranked[key], silver.get(key), dumps=known) for key in keys}
     rules = history_rules(rows, orders, mark, lost_files(rows.work))
@@ -137,10 +137,10 @@ def _orders(
         for time in (time for found in silver.values() for time in found):
             bounds = (time.interval.order, time.interval.valid_from, time.interval.valid_to)
             given += [order for order in bounds if order is not None]
-    return Orders.of(lake.delta.session, rows.order_type, given)
+    return Orders.from_values(lake.delta.session, rows.order_type, given)
 
 
-def _ranked(found: Iterable[BronzeRow], orders: Orders) -> list[BronzeRow]:
+def _rank_rows(found: Iterable[BronzeRow], orders: Orders) -> list[BronzeRow]:
     """Returns rows with their rank among all orders. Within a key, that of the query does not know silver's."""
     return [
         replace(each, row=replace(each.row, rank=orders.rank(each.row.order), order=orders.texts[each.row.order]))
@@ -154,7 +154,9 @@ def _with_gone(found: Sequence[BronzeRow], dumps: Dumps, mark: int) -> list[Bron
     return sorted(every, key=lambda each: (-each.row.rank, each.row.arrival), reverse=True)
 
 
-def _newest(found: Sequence[BronzeRow], silver: FoundRow | None, *, rows: KeyRows, mark: int, dumps: Dumps) -> FoundKey:
+def _newest_key(
+    found: Sequence[BronzeRow], silver: FoundRow | None, *, rows: KeyRows, mark: int, dumps: Dumps
+) -> FoundKey:
     is_cut = len(found) > MAX_ROWS
     kept = _with_gone(found[:MAX_ROWS], dumps, mark)
     own = None if silver is None else silver.row
@@ -169,7 +171,7 @@ def _history(
     rules: HistoryRules,
     dumps: Dumps,
 ) -> FoundKey:
-    ranked = [replace(time, interval=in_orders(time.interval, orders)) for time in times]
+    ranked = [replace(time, interval=convert_orders(time.interval, orders)) for time in times]
     kept = list(found[:MAX_ROWS])
     is_cut = len(found) > MAX_ROWS
     if len(ranked) > MAX_TIMES:
@@ -184,7 +186,7 @@ def _history(
     return FoundKey(tuple(kept), is_cut, None, tuple(ranked), fates)
 
 
-def in_orders(interval: Interval, orders: Orders) -> Interval:
+def convert_orders(interval: Interval, orders: Orders) -> Interval:
     """Returns a row of silver with the rank of its order, and with orders as they are written now."""
     until = interval.valid_to
     return replace(

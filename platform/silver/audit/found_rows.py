@@ -93,15 +93,15 @@ def bronze_rows(
     columns = (
         f"{N}, {FILE}, {DATA_FILE}, {BLOCK}, {SKIPPED}, {TRUNCATES}, {VIOLATED}, {DELETED}, {LEFT}, _row, "
         f"{rows.is_truncated()} AS _truncated, {rows.key} AS _key_json, {rows.order} AS _order_json, "
-        f"dense_rank() OVER ({ranked}) AS _rank, {rows.compared(silver=False)} AS _values"
+        f"dense_rank() OVER ({ranked}) AS _rank, {rows.common_values(silver=False)} AS _values"
     )
 
-    def newest(bronze: str) -> str:
+    def newest_rows(bronze: str) -> str:
         every = f"SELECT *, monotonically_increasing_id() AS _row FROM ({bronze}) WHERE {condition}"
         order = f"{rows.rules.newest_first}, {N} DESC NULLS LAST"
-        return _first(columns, every, order, MAX_ROWS + 1, None if is_one else rows)
+        return _first_rows(columns, every, order, MAX_ROWS + 1, None if is_one else rows)
 
-    found = _queried(lake, rows, newest, version)
+    found = _query_rows(lake, rows, newest_rows, version)
     decisions = _decisions(rows, [row[FILE] for row in found])
     by_key: dict[str, list[BronzeRow]] = {}
     for row in found:
@@ -111,7 +111,7 @@ def bronze_rows(
     return by_key
 
 
-def _first(columns: str, every: str, order: str, limit: int, keys: KeyRows | None) -> str:
+def _first_rows(columns: str, every: str, order: str, limit: int, keys: KeyRows | None) -> str:
     """Returns a query of the first rows of each key.
 
     Args:
@@ -128,7 +128,7 @@ def _first(columns: str, every: str, order: str, limit: int, keys: KeyRows | Non
     return f"SELECT {columns}, _position FROM ({placed}) WHERE _position <= {limit}"
 
 
-def _sorted(found: Sequence[Row], *, is_one: bool) -> Sequence[Row]:
+def _sort_rows(found: Sequence[Row], *, is_one: bool) -> Sequence[Row]:
     return found if is_one else sorted(found, key=lambda row: int(row["_position"]))
 
 
@@ -143,18 +143,18 @@ def dump_orders(lake: Lake, rows: KeyRows, mark: int, version: int | None = None
     """
     merged = f"NOT {TRUNCATES} AND coalesce({N}, 0) <= {mark}"
     select = f"SELECT DISTINCT {rows.order} AS _order FROM"
-    found = _queried(lake, rows, lambda bronze: f"{select} ({bronze}) WHERE {merged}", version)
+    found = _query_rows(lake, rows, lambda bronze: f"{select} ({bronze}) WHERE {merged}", version)
     incomplete = {dump.order for dump in rows.incomplete_dumps(lake, mark, version)}
     return [row["_order"] for row in found if row["_order"] not in incomplete]
 
 
-def _queried(lake: Lake, rows: KeyRows, query: Callable[[str], str], version: int | None) -> list[Row]:
+def _query_rows(lake: Lake, rows: KeyRows, query: Callable[[str], str], version: int | None) -> list[Row]:
     """Returns the rows of a query over bronze, without those of persons who were forgotten."""
     session = lake.delta.session
     past = "" if version is None else f" VERSION AS OF {version}"
     bronze = session.sql(rows.view(f"{delta_table(rows.work.bronze_location)}{past}"))
     if rows.suppression is not None:
-        bronze = rows.suppression.without(bronze, rows.work.bronze.schema.fields)
+        bronze = rows.suppression.exclude_suppressed(bronze, rows.work.bronze.schema.fields)
     with temporary_view(session, "key", bronze) as view:
         return session.sql(query(rows.bronze(view))).collect()
 
@@ -192,7 +192,7 @@ def silver_rows(lake: Lake, rows: KeyRows, condition: str) -> dict[str, FoundRow
         return {}
     found = lake.delta.session.sql(
         f"SELECT {rows.key} AS _key, {DELETED}, {CHANGED_BATCH}, CAST({CHANGED_AT} AS STRING) AS {CHANGED_AT}, "
-        f"{rows.compared(silver=True)} AS _values FROM {delta_table(rows.work.location)} WHERE {condition}"
+        f"{rows.common_values(silver=True)} AS _values FROM {delta_table(rows.work.location)} WHERE {condition}"
     ).collect()
     times = Counter(row["_key"] for row in found)
     return {
@@ -213,14 +213,14 @@ def silver_times(lake: Lake, rows: KeyRows, condition: str, *, is_one: bool = Fa
     if not rows.work.silver.exists:
         return {}
     columns = (
-        f"{rows.key} AS _key_json, {rows.order} AS _order_json, {rows.compared(silver=True)} AS _values, {DELETED}, "
-        f"{CHANGED_BATCH}, CAST({CHANGED_AT} AS STRING) AS {CHANGED_AT}, {rows.bound(VALID_FROM)} AS _from, "
-        f"{rows.bound(VALID_TO)} AS _to, {IS_CURRENT}, {JOINED}"
+        f"{rows.key} AS _key_json, {rows.order} AS _order_json, {rows.common_values(silver=True)} AS _values, "
+        f"{DELETED}, {CHANGED_BATCH}, CAST({CHANGED_AT} AS STRING) AS {CHANGED_AT}, {rows.order_of_time(VALID_FROM)} "
+        f"AS _from, {rows.order_of_time(VALID_TO)} AS _to, {IS_CURRENT}, {JOINED}"
     )
     every = f"SELECT * FROM {delta_table(rows.work.location)} WHERE {condition}"
-    query = _first(columns, every, rows.rules.newest_first, MAX_TIMES + 1, None if is_one else rows)
+    query = _first_rows(columns, every, rows.rules.newest_first, MAX_TIMES + 1, None if is_one else rows)
     by_key: dict[str, list[FoundTime]] = {}
-    for row in _sorted(lake.delta.session.sql(query).collect(), is_one=is_one):
+    for row in _sort_rows(lake.delta.session.sql(query).collect(), is_one=is_one):
         interval = Interval(
             0,
             row["_order_json"],

@@ -19,7 +19,14 @@ from tidegate.platform.core.silver.fates.dumps import MAX_NAMES
 from tidegate.platform.core.silver.fates.intervals import Replay
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
 from tidegate.platform.core.silver.fates.row_fates import RowFates, SilverRow
-from tidegate.platform.core.silver.fates.sentences import copied, difference, format_order, named, of_history, of_row
+from tidegate.platform.core.silver.fates.sentences import (
+    copied_row_sentence,
+    describe_row,
+    difference,
+    format_order,
+    history_sentences,
+    newest_row_sentence,
+)
 from tidegate.platform.core.silver.key_values import key_values
 from tidegate.platform.core.times import from_micros
 from tidegate.platform.core.wording import first_few, number_of
@@ -118,7 +125,7 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
     work = merge_state(lake, spec)
     if work is None or not work.bronze.has_columns:
         raise ValueError(f"bronze.{spec.name} has no rows yet, so {name} has none")
-    rows = KeyRows.of(lake, work)
+    rows = KeyRows.from_lake(lake, work)
     rows.check(lake, values)
     # The rows of a registered table do not have their batch, so waiting dumps are known by the version only.
     waits = rows.rules.are_dumps and rows.is_registered and (work.mark or 0) < work.n
@@ -128,11 +135,12 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
     own = [each.row for each in found.rows]
     forgotten = "" if rows.suppression is None else _FORGOTTEN
     if isinstance(found.fates, Replay):
-        sentences = of_history(own, found.fates)
+        sentences = history_sentences(own, found.fates)
         verdict = _verdict_of_history(name, found, found.fates, _CAUSES + forgotten)
     else:
         sentences = [
-            (fate, of_row(fate, row, own, found.fates, name)) for row, fate in zip(own, found.fates.fates, strict=True)
+            (fate, newest_row_sentence(fate, row, own, found.fates, name))
+            for row, fate in zip(own, found.fates.fates, strict=True)
         ]
         verdict = _verdict(name, spec.name, own, found.fates, found.silver, forgotten)
     key = " and ".join(
@@ -145,14 +153,14 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
         more=found.more,
         silver=found.silver,
         times=found.times,
-        verdict=verdict + _later([fate for fate, _ in sentences], work),
+        verdict=verdict + _later_batches([fate for fate, _ in sentences], work),
         is_right=found.is_right,
         sql=_sql(rows, values),
         notes=unfinished_dumps(lake, rows, own[0].order) if rows.rules.are_dumps and own else (),
     )
 
 
-def _later(fates: Sequence[Fate], work: PendingMerge) -> str:
+def _later_batches(fates: Sequence[Fate], work: PendingMerge) -> str:
     waits = sum(fate is Fate.WAITS for fate in fates)
     if not waits:
         return ""
@@ -171,7 +179,7 @@ def _verdict(name: str, table: str, rows: Sequence[KeyRow], fates: RowFates, sil
         return f"{name} has {'a row' if silver else 'no row'}: no row of bronze is a change that was merged"
     winner = rows[fates.winner]
     if silver is not None and silver.row.rows > 1:
-        return copied(name, silver.row.rows)
+        return copied_row_sentence(name, silver.row.rows)
     if not fates.is_right:
         has = (
             "no row"
@@ -179,13 +187,16 @@ def _verdict(name: str, table: str, rows: Sequence[KeyRow], fates: RowFates, sil
             else _describe_other_row(silver.row, fates.wanted or winner)
         )
         if winner.is_implied:
-            return f"{name} should have no row, because {named(winner)} does not have the key, and has {has}: {causes}"
-        return f"{name} should have {named(winner)}, and has {has}: {causes}"
+            return (
+                f"{name} should have no row, because {describe_row(winner)} does not have the key, and has {has}: "
+                f"{causes}"
+            )
+        return f"{name} should have {describe_row(winner)}, and has {has}: {causes}"
     if winner.is_implied:
-        return f"{name} shows no row: {named(winner)} does not have the key"
+        return f"{name} shows no row: {describe_row(winner)} does not have the key"
     if silver is None or silver.row.deleted:
-        return f"{name} shows no row: {named(winner)} deleted the key"
-    return f"{name} has {named(winner)}"
+        return f"{name} shows no row: {describe_row(winner)} deleted the key"
+    return f"{name} has {describe_row(winner)}"
 
 
 def _describe_other_row(has: SilverRow, wanted: KeyRow) -> str:
@@ -199,7 +210,7 @@ def _describe_other_row(has: SilverRow, wanted: KeyRow) -> str:
 def _verdict_of_history(name: str, found: FoundKey, fates: Replay, causes: str) -> str:
     if fates.copies:
         order = fates.copies[0].order
-        return copied(name, 1 + sum(copy.order == order for copy in fates.copies), order)
+        return copied_row_sentence(name, 1 + sum(copy.order == order for copy in fates.copies), order)
     if not fates.is_right:
         return f"{difference(name, *fates.differing[0])}: {causes}"
     shown = [time.interval for time in found.times if not (time.interval.deleted or time.interval.joined)]
@@ -243,15 +254,17 @@ def unfinished_dumps(lake: Lake, rows: KeyRows, order: str) -> tuple[str, ...]:
     """
     spec = rows.work.table.spec
     found = rows.incomplete_dumps(lake, rows.work.n)
-    orders = Orders.of(lake.delta.session, rows.order_type, [order, *(dump.order for dump in found)] if found else [])
+    orders = Orders.from_values(
+        lake.delta.session, rows.order_type, [order, *(dump.order for dump in found)] if found else []
+    )
     newer = sorted((dump for dump in found if orders.rank(dump.order) < orders.rank(order)), key=lambda dump: -dump.n)
     sentences = [dump.sentence(spec.name, is_discreet=False) for dump in newer[:MAX_NAMES]]
-    if spec.completion and (waits := _waiting(rows)):
+    if spec.completion and (waits := _describe_waiting(rows)):
         sentences.append(waits)
     return tuple(sentences)
 
 
-def _waiting(rows: KeyRows) -> str | None:
+def _describe_waiting(rows: KeyRows) -> str | None:
     """Returns which files and signals wait, and why. None if nothing waits."""
     table = rows.work.table
     states = table.ledger.last_states(rows.work.recorded).where(F.col("status") == str(Status.WAITING))

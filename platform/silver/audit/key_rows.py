@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidegate.platform.core.config.silver_columns import DELETED, KEY, ORDER, VALID_TO
-from tidegate.platform.core.schema.aligned import aligned
+from tidegate.platform.core.schema.aligned import align_value
 from tidegate.platform.core.schema.casts import cast
 from tidegate.platform.core.schema.column_reference import path_of, type_at
-from tidegate.platform.core.schema.column_types import Field, Struct, Type, grows, quoted
-from tidegate.platform.core.schema.comparable import comparable
+from tidegate.platform.core.schema.column_types import Field, Struct, Type, grows, quote_name
+from tidegate.platform.core.schema.comparable import comparable_value
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.expectations import dropping_expectation_sql
 from tidegate.platform.core.silver.fates.dumps import IncompleteDump
-from tidegate.platform.core.silver.key_values import WrongKey, is_no_value, text_of, value_of
+from tidegate.platform.core.silver.key_values import WrongKey, is_missing_value, text_of, value_of
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.suppression import SecretProblem, Suppression
 from tidegate.platform.silver.changes import PART
 from tidegate.platform.silver.dumps.incomplete_dumps import incomplete_dumps, may_be_incomplete
-from tidegate.platform.silver.newest_rows import before_truncate, order_struct, order_type
+from tidegate.platform.silver.newest_rows import older_than_truncate, order_struct, order_type
 from tidegate.platform.silver.pending import PendingMerge
 from tidegate.platform.silver.row_queries import expression_types
 from tidegate.platform.silver.table import silver_rules
@@ -53,7 +53,7 @@ class KeyRows:
     suppression: Suppression | None = None
 
     @classmethod
-    def of(cls, lake: Lake, work: PendingMerge) -> KeyRows:
+    def from_lake(cls, lake: Lake, work: PendingMerge) -> KeyRows:
         """Returns the queries for the tables as they are.
 
         Raises:
@@ -76,7 +76,7 @@ class KeyRows:
     def keys_are_of_bronze(self) -> bool:
         """Whether a condition on the key is one over bronze's own columns, with the same values."""
         roots = [part.column[0] if part.column else "" for part in self.rules.keys]
-        return self.rules.row is None and all(self.rules.values.get(name) == quoted(name) for name in roots)
+        return self.rules.row is None and all(self.rules.values.get(name) == quote_name(name) for name in roots)
 
     @property
     def merged_version(self) -> int | None:
@@ -94,13 +94,13 @@ class KeyRows:
             view: bronze, with `FILE`, `DATA_FILE` and `BLOCK`, and the batch as `N`.
         """
         rules = self.rules
-        values = [f"{value} AS {quoted(column)}" for column, value in rules.values.items() if column != KEY]
+        values = [f"{value} AS {quote_name(column)}" for column, value in rules.values.items() if column != KEY]
         skipped, truncates = (f"coalesce({rule or 'false'}, false)" for rule in (rules.skipped, rules.truncated))
         own = [f"{rules.deleted} AS {DELETED}", f"{skipped} AS {SKIPPED}", f"{truncates} AS {TRUNCATES}"]
         own.append(f"{dropping_expectation_sql(rules.expectations)} AS {VIOLATED}")
         left = (f"if({condition}, {literal(name)}, NULL)" for name, condition in rules.kept.items())
         own.append(f"array_compact(CAST(array({', '.join(left)}) AS array<string>)) AS {LEFT}")
-        rows = f"SELECT {', '.join([*values, *own, N, FILE, DATA_FILE, BLOCK])} FROM {rules.over(view)}"
+        rows = f"SELECT {', '.join([*values, *own, N, FILE, DATA_FILE, BLOCK])} FROM {rules.add_row_value(view)}"
         return f"SELECT *, {rules.values[KEY]} AS {KEY} FROM ({rows})" if KEY in rules.values else rows
 
     def view(self, relation: str) -> str:
@@ -113,7 +113,7 @@ class KeyRows:
         own = f"{n} AS {N}, {file} AS {FILE}, {part} AS {DATA_FILE}, _metadata.file_block_start AS {BLOCK}"
         return f"SELECT *, {own} FROM {relation}"
 
-    def sampled(self, view: str) -> str:
+    def sample_bronze(self, view: str) -> str:
         """Returns `bronze` of some files, which the view of a batch has. Their files and blocks are not known."""
         n = "CAST(NULL AS BIGINT)" if self.is_registered else "_batch"
         rows = f"SELECT * EXCEPT (_tidegate_n, _tidegate_path, _tidegate_row) FROM {view}"
@@ -124,11 +124,11 @@ class KeyRows:
         parts = []
         for place, part in enumerate(self.rules.keys):
             own = self.key_type(place)
-            kind = self._wider(part.column, own) if part.column else own
+            kind = self._wider_type(part.column, own) if part.column else own
             parts.append(cast(own, kind, part.path))
         return f"xxhash64({', '.join([*parts, f'{seed}L'])})"
 
-    def of_keys(self, relation: str, view: str, seed: int) -> str:
+    def select_keys(self, relation: str, view: str, seed: int) -> str:
         """Returns a query of those rows of a relation whose key is in a view of hashes."""
         return f"SELECT r.* FROM {relation} r LEFT SEMI JOIN {view} k ON {self.key_hash(seed)} = k.{HASH}"
 
@@ -146,7 +146,7 @@ class KeyRows:
             WrongKey: one of them is no value of its type.
         """
         given = [(place, value) for place, value in enumerate(values) if value is not None]
-        tries = [is_no_value(self.key_type(place), value) for place, value in given]
+        tries = [is_missing_value(self.key_type(place), value) for place, value in given]
         if not tries:
             return
         wrong = lake.delta.session.sql(f"SELECT {', '.join(tries)}").collect()[0]
@@ -163,7 +163,7 @@ class KeyRows:
         own = type_at((KEY,), self.rules.columns)
         return own.fields[place].type if isinstance(own, Struct) else own
 
-    def compared(self, *, silver: bool, is_hashed: bool = False, with_kept: bool = True) -> str:
+    def common_values(self, *, silver: bool, is_hashed: bool = False, with_kept: bool = True) -> str:
         """Returns SQL of the values that bronze and silver have in common, as JSON.
 
         If silver has the newest row of each key, it lacks structs with a field that bronze lacks: silver may have them
@@ -175,14 +175,14 @@ class KeyRows:
             with_kept: the JSON has the values of columns that a row may leave as they are.
         """
         found = self._values(silver=silver, is_hashed=is_hashed).items()
-        values = (f"{value} AS {quoted(name)}" for name, value in found if with_kept or name not in self.rules.kept)
+        values = (f"{value} AS {quote_name(name)}" for name, value in found if with_kept or name not in self.rules.kept)
         return exact_json(f"struct({', '.join(values)})")
 
-    def kept(self, *, silver: bool) -> str:
+    def kept_hashes(self, *, silver: bool) -> str:
         """Returns SQL of a list: the hash `v` of each value that a row may leave as it is, and whether it is `left`.
 
         Args:
-            silver: as for `compared`. Silver's rows leave nothing.
+            silver: as for `common_values`. Silver's rows leave nothing.
         """
         found = self._values(silver=silver, is_hashed=True)
         values = (
@@ -195,16 +195,16 @@ class KeyRows:
     def _values(self, *, silver: bool, is_hashed: bool) -> dict[str, str]:
         values = {}
         for field in self.rules.columns:
-            have = self.work.silver.schema.named(field.name)
+            have = self.work.silver.schema.find_column(field.name)
             if field.name in (KEY, ORDER) or have is None:
                 continue
             if self.rules.history is None and _lacks(field, have):
                 continue
-            value = quoted(field.name)
+            value = quote_name(field.name)
             if not silver:
-                value = f"CAST({aligned(field.type, have.type, value)} AS {have.type.sql()})"
+                value = f"CAST({align_value(field.type, have.type, value)} AS {have.type.sql()})"
             if is_hashed:
-                text = exact_json(f"struct({comparable(have.type, value)} AS v)")
+                text = exact_json(f"struct({comparable_value(have.type, value)} AS v)")
                 value = f"if({value} IS NULL, NULL, xxhash64({text}))"
             values[field.name] = value
         return values
@@ -212,7 +212,7 @@ class KeyRows:
     def is_truncated(self) -> str:
         """Returns the condition that a row is older than the table's newest truncate."""
         found = self.work.silver.properties.get(TRUNCATED)
-        return "false" if found is None else f"coalesce({before_truncate(self.rules, ORDER, found)}, false)"
+        return "false" if found is None else f"coalesce({older_than_truncate(self.rules, ORDER, found)}, false)"
 
     @property
     def key(self) -> str:
@@ -250,14 +250,14 @@ class KeyRows:
         n, order = min(mark, self.work.n), self._order_json(self.rules.order_values)
         return incomplete_dumps(lake.delta.session, self.work, self.rules, n, order=order, version=version)
 
-    def bound(self, column: str) -> str:
+    def order_of_time(self, column: str) -> str:
         """Returns SQL of a time of a history as the order that it is, as JSON. NULL if there is none.
 
         Args:
             column: `valid_from` or `valid_to`.
         """
         names = self.rules.history.names if self.rules.history else ()
-        text = self._order_json([f"{column}.{quoted(name)}" for name in names] or [column])
+        text = self._order_json([f"{column}.{quote_name(name)}" for name in names] or [column])
         return f"if({column} IS NULL, NULL, {text})" if column == VALID_TO else text
 
     def _order_json(self, parts: Iterable[str]) -> str:
@@ -268,9 +268,9 @@ class KeyRows:
     def _order_types(self) -> list[Type]:
         """The types of the parts of the order: those of silver, or wider ones that bronze has by now."""
         pairs = zip(self.rules.order_types, self.rules.order_paths, strict=True)
-        return [self._wider(path, own) for own, path in pairs]
+        return [self._wider_type(path, own) for own, path in pairs]
 
-    def _wider(self, path: Sequence[str], own: Type) -> Type:
+    def _wider_type(self, path: Sequence[str], own: Type) -> Type:
         """Returns the type of a column of silver, or that of bronze if it is wider by now."""
         have = self.work.silver.schema.fields
         stored = path_of(".".join(path), have)
@@ -280,4 +280,4 @@ class KeyRows:
 
 def _lacks(field: Field, have: Field) -> bool:
     """Whether a struct of silver has a field that bronze lacks. It keeps its value."""
-    return any(True for _ in TableSchema((field,)).missing((Field(field.name, have.type),)))
+    return any(True for _ in TableSchema((field,)).missing_fields((Field(field.name, have.type),)))

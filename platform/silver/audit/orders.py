@@ -26,7 +26,7 @@ class Orders:
     ranks: dict[str, int]
 
     @classmethod
-    def of(cls, session: SparkSession, kind: str, given: Iterable[str]) -> Orders:
+    def from_values(cls, session: SparkSession, kind: str, given: Iterable[str]) -> Orders:
         """Returns some orders, sorted by a query without tables.
 
         Args:

@@ -24,7 +24,7 @@ from tidegate.platform.core.silver.fates.key_row import KeyRow
 from tidegate.platform.core.silver.fates.row_fates import SilverRow
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.silver.audit.chosen_keys import Limits, SampledRows
-from tidegate.platform.silver.audit.found_keys import history_rules, in_orders, keeps_lost
+from tidegate.platform.silver.audit.found_keys import convert_orders, history_rules, keeps_lost
 from tidegate.platform.silver.audit.key_rows import LEFT, SKIPPED, TRUNCATES, KeyRows, N
 from tidegate.platform.silver.audit.orders import Orders
 from tidegate.platform.silver.truncate import recorded_truncates
@@ -61,20 +61,20 @@ def find_doubted_keys(
     # A row of a dump that is no change shows that the dump has the key.
     is_change = "true" if rows.rules.are_dumps else f"NOT {SKIPPED}"
     counts = f"WHERE {is_change} AND NOT {TRUNCATES} AND coalesce({N}, 0) <= {mark}"
-    sampled_rows = f"({rows.sampled(bronze.view)})"
-    changes = f"({rows.of_keys(sampled_rows, chosen, mark)}) {counts}"
-    found = session.sql(_rows(rows, changes, rows.of_keys(silver.view, chosen, mark))).collect()
+    sampled_rows = f"({rows.sample_bronze(bronze.view)})"
+    changes = f"({rows.select_keys(sampled_rows, chosen, mark)}) {counts}"
+    found = session.sql(_rows(rows, changes, rows.select_keys(silver.view, chosen, mark))).collect()
     dumps = []
     if rows.rules.are_dumps:
         query = f"SELECT DISTINCT {rows.order} AS o FROM {sampled_rows} {counts} LIMIT {_MAX_DUMPS}"
         incomplete = {dump.order for dump in rows.incomplete_dumps(lake, mark)}
         dumps = [row["o"] for row in session.sql(query).collect() if row["o"] not in incomplete]
     given = [row[name] for row in found for name in ("o", "valid_from", "valid_to") if row[name] is not None]
-    orders = Orders.of(session, rows.order_type, [*given, *dumps, *recorded_truncates(rows.work)])
+    orders = Orders.from_values(session, rows.order_type, [*given, *dumps, *recorded_truncates(rows.work)])
     sampled = SampledTables(
         bronze.files.is_whole,
         silver.files.is_whole,
-        Dumps.of((orders.rank(order), orders.texts[order]) for order in dumps),
+        Dumps.from_found((orders.rank(order), orders.texts[order]) for order in dumps),
         mark,
         keeps_lost(rows.work),
     )
@@ -82,7 +82,7 @@ def find_doubted_keys(
     keys: dict[str, _Key] = {}
     for row in found:
         _take(keys.setdefault(row["key"], _Key()), row, orders, is_history=rules is not None)
-    return len(keys), [text for text, key in keys.items() if _doubts(key, rules, sampled)]
+    return len(keys), [text for text, key in keys.items() if _is_doubtful(key, rules, sampled)]
 
 
 def _rows(rows: KeyRows, changes: str, silver: str) -> str:
@@ -91,15 +91,17 @@ def _rows(rows: KeyRows, changes: str, silver: str) -> str:
     nothing = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in own.items())
     times = nothing
     if rows.rules.history is not None:
-        columns = (rows.bound(VALID_FROM), rows.bound(VALID_TO), IS_CURRENT, JOINED)
+        columns = (rows.order_of_time(VALID_FROM), rows.order_of_time(VALID_TO), IS_CURRENT, JOINED)
         times = ", ".join(f"{column} AS {name}" for column, name in zip(columns, own, strict=True))
 
-    def of(values: str, n: str, left: str, skipped: str) -> str:
+    def sample_values(values: str, n: str, left: str, skipped: str) -> str:
         own = f"{rows.key} AS key, {rows.order} AS o, {values} AS v, {DELETED} AS d"
         return f"{own}, {n} AS n, {left} AS l, {skipped} AS s"
 
-    own_rows = of(rows.compared(silver=False, is_hashed=True), N, LEFT, SKIPPED)
-    theirs = of(rows.compared(silver=True, is_hashed=True), CHANGED_BATCH, "CAST(array() AS array<string>)", "false")
+    own_rows = sample_values(rows.common_values(silver=False, is_hashed=True), N, LEFT, SKIPPED)
+    theirs = sample_values(
+        rows.common_values(silver=True, is_hashed=True), CHANGED_BATCH, "CAST(array() AS array<string>)", "false"
+    )
     return (
         f"SELECT true AS is_bronze, {own_rows}, {nothing} FROM {changes} "
         f"UNION ALL SELECT false, {theirs}, {times} FROM ({silver})"
@@ -117,13 +119,13 @@ def _take(key: _Key, row: Row, orders: Orders, *, is_history: bool) -> None:
     elif is_history:
         times = (row["valid_from"], row["valid_to"], row["is_current"], row["joined"])
         interval = Interval(0, row["o"], json_values(row["v"]), row["d"], *times, row["n"])
-        key.stored.append(in_orders(interval, orders))
+        key.stored.append(convert_orders(interval, orders))
     else:
         before = 0 if key.silver is None else key.silver[0].rows
         key.silver = (SilverRow(row["v"], row["d"], of_dumps=True, rows=before + 1), rank)
 
 
-def _doubts(key: _Key, rules: HistoryRules | None, sampled: SampledTables) -> bool:
+def _is_doubtful(key: _Key, rules: HistoryRules | None, sampled: SampledTables) -> bool:
     if rules is None:
         silver, rank = key.silver or (None, None)
         return doubts_row(key.rows, silver, rank, sampled)

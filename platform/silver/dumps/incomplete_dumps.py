@@ -22,7 +22,7 @@ from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.casts import cast
-from tidegate.platform.core.schema.column_types import Field, Simple, quoted
+from tidegate.platform.core.schema.column_types import Field, Simple, quote_name
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.partitions import check_partition
@@ -33,7 +33,7 @@ from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.ledger import state_change_condition
 from tidegate.platform.lake.spark.temporary_view import temporary_view
-from tidegate.platform.silver.changes import Changes, gathered
+from tidegate.platform.silver.changes import Changes, gather_changes
 from tidegate.platform.silver.newest_rows import order_struct
 from tidegate.platform.silver.pending import PendingMerge
 
@@ -63,7 +63,7 @@ def with_incomplete_dumps(lake: Lake, work: PendingMerge, rules: MergeRules, cha
         changed = {dump.order for dump in found} ^ {dump.order for dump in before}
         if changed and _has_merged(session, work, rules, sorted(changed), work.mark):
             again = replace(work, rereads=True)
-            with gathered(lake.delta, again) as everything:
+            with gather_changes(lake.delta, again) as everything:
                 found = incomplete_dumps(session, work, rules, everything.n)
                 yield replace(everything, dumps=replace(everything.dumps, incomplete=found))
             return
@@ -72,7 +72,7 @@ def with_incomplete_dumps(lake: Lake, work: PendingMerge, rules: MergeRules, cha
 
 def may_be_incomplete(lake: Lake, work: PendingMerge, rules: MergeRules) -> bool:
     """Return whether a row of a dump may be in quarantine, by the statistics in the ledger's log, without a query."""
-    return rules.are_dumps and lake.delta.quarantining([work.table.ledger.location])[0]
+    return rules.are_dumps and lake.delta.may_have_quarantined([work.table.ledger.location])[0]
 
 
 def incomplete_dumps(
@@ -183,13 +183,13 @@ def orders_of_keys(schema: TableSchema, rules: MergeRules, order: str, table: Ta
     values = {SOURCE_COLUMNS[0]: "_tidegate_file.address"}
     values |= {field.name: f"_tidegate_file.values[{literal(field.name)}]" for field in folders}
     columns = [
-        f"{cast(Simple('string'), field.type, values.get(field.name, 'NULL'))} AS {quoted(field.name)}"
+        f"{cast(Simple('string'), field.type, values.get(field.name, 'NULL'))} AS {quote_name(field.name)}"
         for field in schema.fields
     ]
     exploded = f"SELECT posexplode(from_json({given}, 'array<struct<address: string, values: map<string, string>>>'))"
     rows = f"(SELECT {', '.join(columns)}, _tidegate_place FROM ({exploded} AS (_tidegate_place, _tidegate_file)))"
     lacks = " OR ".join(f"({value}) IS NULL" for value in rules.order_values)
-    return f"SELECT _tidegate_place AS place, if({lacks}, NULL, {order}) AS o FROM {rules.over(rows)}"
+    return f"SELECT _tidegate_place AS place, if({lacks}, NULL, {order}) AS o FROM {rules.add_row_value(rows)}"
 
 
 def _folder_values(key: str, prefix: str, folders: Sequence[Field]) -> Mapping[str, str | None]:
@@ -202,7 +202,7 @@ def _folder_values(key: str, prefix: str, folders: Sequence[Field]) -> Mapping[s
 def _bronze(work: PendingMerge, rules: MergeRules, upto: int, version: int | None = None) -> str:
     """Returns a relation of the rows of a loaded table up to a batch."""
     past = "" if version is None else f" VERSION AS OF {version}"
-    return rules.over(f"(SELECT * FROM {delta_table(_birth(work).location)}{past} WHERE _batch <= {upto})")
+    return rules.add_row_value(f"(SELECT * FROM {delta_table(_birth(work).location)}{past} WHERE _batch <= {upto})")
 
 
 def _dumps_of_files(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.platform.core.config.silver_columns import DELETED, KEY, ORDER
-from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.core.schema.exact_json import from_exact_json
 from tidegate.platform.core.silver.fates.dumps import IncompleteDump
 from tidegate.platform.core.silver.rules import MergeRules
@@ -59,11 +59,11 @@ def with_deletes(
     )
     given = {key: key for key in keys}
     if ORDER in rules.values:
-        given[quoted(ORDER)] = following
+        given[quote_name(ORDER)] = following
     else:
         given |= {part.path: f"{following}.o{place}" for place, part in enumerate(rules.order, 1)}
-    given[quoted(KEY)] = KEY
-    columns = [quoted(column) for column in rules.values]
+    given[quote_name(KEY)] = KEY
+    columns = [quote_name(column) for column in rules.values]
     values = [given.get(column, "NULL") for column in columns]
     return (
         f"SELECT {', '.join([*columns, DELETED, *ARRIVAL])} FROM ({rows}) "
@@ -82,7 +82,7 @@ def _successive_dumps(found: str, rules: MergeRules, incomplete: Sequence[Incomp
     """
     every = f"SELECT {_AT}, _tidegate_new, false AS _tidegate_partial FROM ({found})"
     if incomplete:
-        every += f" UNION ALL {_incomplete(rules, incomplete)}"
+        every += f" UNION ALL {_incomplete_dumps_query(rules, incomplete)}"
     orders = f"SELECT {_AT}, max(_tidegate_new) AS _tidegate_new, max(_tidegate_partial) AS _tidegate_partial "
     orders += f"FROM ({every}) GROUP BY {_AT}"
     whole = f"if(_tidegate_partial, NULL, struct({_AT} AS at, _tidegate_new AS is_new))"
@@ -91,7 +91,7 @@ def _successive_dumps(found: str, rules: MergeRules, incomplete: Sequence[Incomp
     return f"{followed}(SELECT {_AT}, last_value({whole}, true) OVER ({newer}) AS _tidegate_whole FROM ({orders}))"
 
 
-def _incomplete(rules: MergeRules, dumps: Sequence[IncompleteDump]) -> str:
+def _incomplete_dumps_query(rules: MergeRules, dumps: Sequence[IncompleteDump]) -> str:
     """Returns a query of dumps of which rows are in quarantine."""
     texts = f"[{', '.join(dump.order for dump in dumps)}]"
     order = order_struct(f"o{place}" for place in range(1, len(rules.order) + 1))

@@ -10,8 +10,8 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.files.misread_text import is_misread
 from tidegate.platform.core.keys.file_format import FORMATS
-from tidegate.platform.core.markdown import Markdown, code, sentence, together
-from tidegate.platform.core.schema.column_types import Field, Simple, folded
+from tidegate.platform.core.markdown import Markdown, code, join_texts, sentence
+from tidegate.platform.core.schema.column_types import Field, Simple, fold_name
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.core.wording import number_of
 
@@ -52,7 +52,7 @@ class Collapse:
     left_out: tuple[str, ...] = ()
 
     @classmethod
-    def together(cls, steps: Sequence[Collapse]) -> Collapse:
+    def from_steps(cls, steps: Sequence[Collapse]) -> Collapse:
         """Returns what consecutive merges met."""
         last = steps[-1]
         return cls(
@@ -81,7 +81,7 @@ class Collapse:
     @property
     def sentences(self) -> Markdown:
         """What a merge met, with what to do. Empty if it met nothing."""
-        return together(". ", [*self._rows(), *self._columns()])
+        return join_texts(". ", [*self._rows(), *self._columns()])
 
     def _rows(self) -> Iterator[Markdown]:
         if self.null_keys:
@@ -110,31 +110,31 @@ class Collapse:
             yield sentence(
                 "`order` has {}, which is text, and `columns` does not say so: as text, 10 is before 9. Give it a type "
                 "in `columns`, or confirm `string` there",
-                _listed(self.text_order),
+                _join_names(self.text_order),
             )
         if self.misread_columns:
             yield sentence(
                 "the names of {} look like UTF-8 that was read as another encoding: correct `encoding` in `csv`, or "
                 "leave them out by `except_columns`",
-                _listed(self.misread_columns),
+                _join_names(self.misread_columns),
             )
         if self.joined:
             yield sentence(
                 "{} joined in one run: {}. Look whether the first line of a file was no header, or a file is of "
                 "another table",
                 number_of(len(self.joined), "column"),
-                _listed(self.joined),
+                _join_names(self.joined),
             )
         if self.awaited:
             yield sentence(
                 "`silver` names {}, which no file has had yet: NULL until one has. Check that the names are right",
-                _listed(self.awaited),
+                _join_names(self.awaited),
             )
         if self.left_out:
             yield sentence(
                 "rows have {}, and silver has columns of its own by such names: they are left out. Give them other "
                 "names by `rename` of `silver`, then `tidegate rebuild`, or confirm it by `except_columns`",
-                _listed(self.left_out),
+                _join_names(self.left_out),
             )
 
 
@@ -147,12 +147,12 @@ def inferred_text_order(spec: TableSpec, rules: MergeRules) -> tuple[str, ...]:
     """
     if spec.registers or (spec.format and not FORMATS[spec.format].text):
         return ()
-    chosen = {folded(name) for name in (*spec.columns, *spec.partition_columns, *ROW_COLUMNS)}
+    chosen = {fold_name(name) for name in (*spec.columns, *spec.partition_columns, *ROW_COLUMNS)}
     pairs = zip(rules.order, rules.order_types, strict=True)
     return tuple(
         part.column[0]
         for part, kind in pairs
-        if part.column and kind == Simple("string") and folded(part.column[0]) not in chosen
+        if part.column and kind == Simple("string") and fold_name(part.column[0]) not in chosen
     )
 
 
@@ -163,8 +163,8 @@ def suspicious_joins(before: Sequence[Field], after: Sequence[Field]) -> tuple[s
         before: the columns of silver without Tidegate's own. Empty if there was no table.
         after: the columns that it has now.
     """
-    known = {folded(field.name) for field in before}
-    new = tuple(field.name for field in after if folded(field.name) not in known)
+    known = {fold_name(field.name) for field in before}
+    new = tuple(field.name for field in after if fold_name(field.name) not in known)
     is_many = len(new) >= _MIN_MANY_COLUMNS or (len(new) >= _SEVERAL and 2 * len(new) >= len(before))
     return new if before and is_many else ()
 
@@ -174,6 +174,6 @@ def misread_names(fields: Sequence[Field]) -> tuple[str, ...]:
     return tuple(field.name for field in fields if is_misread(field.name))
 
 
-def _listed(names: Sequence[str]) -> Markdown:
-    shown, more = together(", ", map(code, names[:_MAX_NAMED])), len(names) - _MAX_NAMED
+def _join_names(names: Sequence[str]) -> Markdown:
+    shown, more = join_texts(", ", map(code, names[:_MAX_NAMED])), len(names) - _MAX_NAMED
     return sentence("{} and {} more", shown, more) if more > 0 else shown

@@ -55,7 +55,8 @@ def count_violations(session: SparkSession, work: PendingMerge, changes: Changes
     counted = [each.violated for each in rules.expectations]
     conditions = [*counted, " OR ".join(dropped) or "false"]
     (row,) = session.sql(
-        f"SELECT {', '.join(f'count_if({condition})' for condition in conditions)} FROM {rules.over(changes.view)}"
+        f"SELECT {', '.join(f'count_if({condition})' for condition in conditions)} FROM "
+        f"{rules.add_row_value(changes.view)}"
     ).collect()
     counts = {each.name: int(n) for each, n in zip(rules.expectations, row[:-1], strict=True)}
     failed = [each for each in rules.expectations if each.action is OnViolation.FAIL and counts[each.name]]

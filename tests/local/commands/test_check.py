@@ -67,14 +67,14 @@ class Shore:
             "TIDEGATE_LAKE": str(path),
             "SPARK_REMOTE": f"sc://127.0.0.1:{free_port()}",
         }
-        settings = Settings.of(environ)
+        settings = Settings.from_environ(environ)
         self.using = Client(replace(settings, aws=replace(settings.aws, max_attempts=1)), None)
         self.config = self.using.settings.config()
         self.bucket, self.lake = f"landing-{self.tag}", f"lake-{self.tag}"
         self.queue, self.dead = f"q-{self.tag}", f"q-{self.tag}-dlq"
         self.clients.s3.create_bucket(Bucket=f"archive-{self.tag}")
         self.clients.sqs.create_queue(QueueName=f"team-{self.tag}", tags={f"kind-{self.tag}": "orders"})
-        self.url = provision(self.clients, WantedResources.of(self.config))
+        self.url = provision(self.clients, WantedResources.from_config(self.config))
         self.arn = f"arn:aws:sqs:{REGION}:{ACCOUNT}:{self.queue}"
         self.store = LakeStore(ObjectStore(self.clients.s3), self.config.lake.root)
 
@@ -173,8 +173,8 @@ def test_a_lake_in_order_is_reported_line_by_line_and_not_changed(shore: Shore) 
     assert [(finding.what, finding.ok) for finding in found] == [(what, True) for what, _ in IN_ORDER]
     for finding, (_, detail) in zip(found, IN_ORDER, strict=True):
         assert re.fullmatch(detail, finding.detail), finding
-    assert list(shore.store.objects.under(shore.bucket, "")) == []
-    assert list(shore.store.objects.under(shore.lake, "")) == []
+    assert list(shore.store.objects.list_under(shore.bucket, "")) == []
+    assert list(shore.store.objects.list_under(shore.lake, "")) == []
 
 
 def other_arn(shore: Shore) -> str:

@@ -83,12 +83,12 @@ def of(version: int, staged: str = OURS) -> str:
 
 def list_otherwise(monkeypatch: pytest.MonkeyPatch, otherwise: Callable[[Listed], Listed | None]) -> None:
     """Make listings show each object as `otherwise` returns it, or omit it."""
-    under = ObjectStore.under
+    under = ObjectStore.list_under
 
     def changed(*args: Any) -> Iterator[Listed]:
         return (item for listed in under(*args) if (item := otherwise(listed)) is not None)
 
-    monkeypatch.setattr(ObjectStore, "under", changed)
+    monkeypatch.setattr(ObjectStore, "list_under", changed)
 
 
 def test_a_log_in_order(table: Table) -> None:

@@ -164,7 +164,7 @@ def test_what_waits_for_a_day_with_room_for_its_table_says_so(way: Way) -> None:
     way.put("id\n1\n")
     store = LakeStore(ObjectStore(way.s3), f"s3://{way.root}/own")
     event = Hint(KEY, Event("e1"))
-    store.held.put([Manifest.new(TableKey(way.bucket, "sales/").encode(), "intake", [event])])
+    store.held.put([Manifest.create(TableKey(way.bucket, "sales/").encode(), "intake", [event])])
     found = way.trace()
     assert [(stop.what, stop.detail.split(" waits ")[0]) for stop in found.stops[2:]] == [
         ("held", "ObjectCreated:Put (event e1)")

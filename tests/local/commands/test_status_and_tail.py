@@ -55,7 +55,7 @@ class Shore:
         self.path.write_text(yaml.safe_dump(body))
         config = load_lake(self.path)
         clients = Clients.connect(aws.endpoint, REGION, key="test", secret="test")
-        provision(clients, WantedResources.of(config))
+        provision(clients, WantedResources.from_config(config))
         self.inbox = LakeStore(ObjectStore(clients.s3), config.lake.root).inbox
         self.key = config.tables[0].table_key.encode()
         self.dagster = folder / "dagster"
@@ -69,7 +69,7 @@ class Shore:
         self.out = Console(file=io.StringIO(), width=160, no_color=True)
 
     def put(self, *hints: Hint) -> None:
-        self.inbox.put([Manifest.new(self.key, "intake", hints)])
+        self.inbox.put([Manifest.create(self.key, "intake", hints)])
 
     def instance(self) -> dg.DagsterInstance:
         return dg.DagsterInstance.from_config(str(self.dagster))
@@ -216,7 +216,7 @@ def test_tail_follows_what_arrives_and_what_becomes_of_it_until_ctrl_c(shore: Sh
 
     run_tail(shore.out, None, None, seconds=None, as_json=True, sleep=happening)
     news = [NewsAnswer.model_validate_json(line, strict=True) for line in shore.said().splitlines()]
-    assert [(one.event, one.table) for one in news] == [
+    assert [(event.event, event.table) for event in news] == [
         ("waiting", "orders"),
         ("committed", "orders"),
         ("quarantined", "orders"),

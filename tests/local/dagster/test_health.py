@@ -41,7 +41,7 @@ def test_a_tick_reports_what_waits_to_dagster_and_cloudwatch(tmp_path: Path) -> 
         path.write_text(yaml.safe_dump(body))
         config = load_lake(path)
         clients = Clients.connect(aws.endpoint, REGION, key="test", secret="test")
-        provision(clients, WantedResources.of(config))
+        provision(clients, WantedResources.from_config(config))
         received = clients.sqs.receive_message(QueueUrl=aws.queue_url("events"))["Messages"]
         assert "s3:TestEvent" in received[0]["Body"], "it is in flight from now on"
         clients.sqs.send_message(QueueUrl=aws.queue_url("events"), MessageBody="1")
@@ -55,8 +55,8 @@ def test_a_tick_reports_what_waits_to_dagster_and_cloudwatch(tmp_path: Path) -> 
         old = (datetime.now(UTC) - timedelta(hours=2)).isoformat()
         hints = [Hint("orders/a", Event("m#0", time=old), 5), Hint("orders/b", size=6)]
         # More tables than the metrics of one PutMetricData request, and enough of them for compression.
-        others = [Manifest.new(f"landing.t{number}", "intake", hints[1:]) for number in range(500)]
-        lake.open().store.inbox.put([Manifest.new("landing.orders", "intake", hints), *others])
+        others = [Manifest.create(f"landing.t{number}", "intake", hints[1:]) for number in range(500)]
+        lake.open().store.inbox.put([Manifest.create("landing.orders", "intake", hints), *others])
 
         definitions = build_definitions(config, lake)
         done = evaluate("health", definitions, instance, lake)

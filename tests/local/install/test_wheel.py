@@ -86,12 +86,12 @@ def needed(own: Distribution) -> dict[str, Distribution]:
     wanted = [("", line) for line in own.requires or []]
     while wanted:
         extra, line = wanted.pop()
-        one = Requirement(line)
-        if one.marker and not one.marker.evaluate({"extra": extra}):
+        requirement = Requirement(line)
+        if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
             continue
-        for each in ("", *one.extras):
-            if (key := f"{one.name}[{each}]") not in found:
-                found[key] = distribution(one.name)
+        for each in ("", *requirement.extras):
+            if (key := f"{requirement.name}[{each}]") not in found:
+                found[key] = distribution(requirement.name)
                 wanted += [(each, below) for below in found[key].requires or []]
     return found
 

@@ -69,8 +69,8 @@ def test_26_tables_exported_at_once_are_taken_in_with_flat_memory(local_aws: Loc
     hints: Counter[str] = Counter()
     for spec in config.tables:
         table = spec.table_key.encode()
-        ids = [waiting.id for waiting in store.inbox.waiting(table)]
-        hints.update(hint.key for manifest in store.inbox.of(table).read(ids) for hint in manifest.hints)
+        ids = [waiting.id for waiting in store.inbox.waiting_manifests(table)]
+        hints.update(hint.key for manifest in store.inbox.table_inbox(table).read(ids) for hint in manifest.hints)
     assert hints == Counter(_key(n) for n in range(_MESSAGES))
     assert Queue(sqs, dead).depth() == (0, 0)
     third = len(held) // 3

@@ -69,8 +69,10 @@ def event(key: str, time: str = "2026-01-02T10:00:00.000Z") -> str:
 
 
 def hints(lake: Any) -> list[str]:
-    ids = [manifest.id for manifest in lake.store.inbox.waiting("landing.orders")]
-    return [hint.key for manifest in lake.store.inbox.of("landing.orders").read(ids) for hint in manifest.hints]
+    ids = [manifest.id for manifest in lake.store.inbox.waiting_manifests("landing.orders")]
+    return [
+        hint.key for manifest in lake.store.inbox.table_inbox("landing.orders").read(ids) for hint in manifest.hints
+    ]
 
 
 class _Beats:

@@ -83,20 +83,20 @@ def test_events_reach_topics_and_queues_of_every_kind(cloud: Cloud, tmp_path: Pa
     for name, number in {"every": EVENTS, "ordered": EVENTS, "nobody": 2 * third}.items():
         assert counts.pop(name) == number, name
     assert counts == dict.fromkeys(("filtered", "fair", "tag1", "tag2"), third)
-    assert sorted(json.loads(one["Body"])["Message"] for one in got["every"]) == sorted(sent), "unchanged"
+    assert sorted(json.loads(entry["Body"])["Message"] for entry in got["every"]) == sorted(sent), "unchanged"
     types = {
-        name: Counter(one["MessageAttributes"]["event_type"]["StringValue"] for one in got[name])
+        name: Counter(entry["MessageAttributes"]["event_type"]["StringValue"] for entry in got[name])
         for name in got
         if name != "every"
     }
     assert types["filtered"] == types["fair"] == {"clicks": third}
     assert types["tag1"] == types["tag2"] == {"orders": third}
     assert types["nobody"] == {"clicks": third, "returns": third}
-    places = [sent.index(one["Body"]) for one in got["ordered"]]
+    places = [sent.index(entry["Body"]) for entry in got["ordered"]]
     for group in range(3):
         own = [place for place in places if place % 3 == group]
         assert own == sorted(own), "in the order in which the lake's queue gave them"
-    assert {one["Attributes"]["MessageGroupId"] for one in got["ordered"]} == {
+    assert {entry["Attributes"]["MessageGroupId"] for entry in got["ordered"]} == {
         f"s3://landing/events/{name}/" for name in ("orders", "clicks", "returns")
     }
 
@@ -247,6 +247,6 @@ def test_a_queue_gets_events_by_the_tag_that_subscribe_prints(cloud: Cloud) -> N
     cloud.sqs.tag_queue(QueueUrl=url, Tags=json.loads(words[words.index("--tags") + 1]))
     destinations = Destinations(config, cloud.aws, lambda: "lake-id", ObjectStore(cloud.s3))
     route = config.routes[0]
-    (name,) = destinations.tagged(route).of("orders")
+    (name,) = destinations.tagged_queues(route).names_with_value("orders")
     assert destinations.queue(route, name).send([Outgoing("m1", "orders", "g", 1, "{}")]) == []
     assert [message["Body"] for message in cloud.drain(url)] == ["{}"]

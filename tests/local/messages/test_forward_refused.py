@@ -169,11 +169,11 @@ def test_a_body_of_a_mebibyte_is_divided_or_kept_with_the_reason_and_its_files_r
         routes=[{"name": "topic", "topic": topic}, {"name": "queue", "queue": {"name": "huge-queue"}}],
     )
     keys = [f"events/orders/{n}.json" for n in range(1_000)]
-    one, many, small = _filled("events/orders/one.json"), _filled(*keys), notification("events/orders/small.json")
+    text, many, small = _filled("events/orders/one.json"), _filled(*keys), notification("events/orders/small.json")
     events = cloud.queue("huge-events")
-    assert len(one) == MIB
+    assert len(text) == MIB
     assert MIB - 1_000 < len(many) <= MIB
-    for body in (one, many, small):
+    for body in (text, many, small):
         cloud.sqs.send_message(QueueUrl=events, MessageBody=body)
     assert take_in(lake, patience=1).received == len(keys) + 2
     results = {result.lane.route: result for result in Forwarder().tick(lake, lake.store.outbox.lanes())}
@@ -182,15 +182,15 @@ def test_a_body_of_a_mebibyte_is_divided_or_kept_with_the_reason_and_its_files_r
         "queue": (None, 1),
     }
     for route, limit in {"topic": "260,144", "queue": "1,046,576"}.items():
-        (kept,) = lake.store.outbox.undeliverable(route)
-        assert kept.message.body == one
+        (kept,) = lake.store.outbox.undeliverable_messages(route)
+        assert kept.message.body == text
         assert "its body has 1,048," in kept.reason
         assert f"at most {limit}" in kept.reason
     for url in (every, direct):
         bodies = [message["Body"] for message in cloud.drain(url)]
         found = [record["s3"]["object"]["key"] for body in bodies for record in json.loads(body)["Records"]]
         assert sorted(found) == sorted([*keys, "events/orders/small.json"])
-    assert sum(manifest.hints for manifest in lake.store.inbox.waiting()) == len(keys) + 2
+    assert sum(manifest.hints for manifest in lake.store.inbox.waiting_manifests()) == len(keys) + 2
 
 
 def _filled(*keys: str) -> str:

@@ -183,7 +183,7 @@ def test_a_delivery_is_in_the_queue_when_it_is_answered_and_a_retry_has_the_same
     body, now = b'{"id": "evt_1", "created": 1700000000}', int(time.time())
     signature = hmac.new(b"an old secret of tests", f"{now}.".encode() + body, hashlib.sha256).hexdigest()
     assert server.ask("POST", "/bank", body, stripe_signature=f"t={now},v1={signature}")[0] == 200
-    assert [one.origin for one in taken(queue, 1)] == [RowOrigin("bank:evt_1", 1_700_000_000_000)]
+    assert [message.origin for message in taken(queue, 1)] == [RowOrigin("bank:evt_1", 1_700_000_000_000)]
     status, _, problem = server.ask("POST", "/bank", body, stripe_signature=f"t={now - 999},v1={signature}")
     assert (status, problem["reason"]) == (401, "signature")
 
@@ -225,8 +225,8 @@ def test_each_delivery_of_a_call_that_sqs_stores_in_part_has_its_own_answer(
         later = [pool.submit(server.deliver, f"p{n}", body) for n, body in enumerate(bodies)]
         wait_until(lambda: _under_way(server) == 11, "all deliveries under way", DEADLINE)
         held.release()
-        assert [one.result(DEADLINE)[0] for one in first] == [200] * WRITER_THREADS
-        assert [one.result(DEADLINE)[0] for one in later] == [200, 503, 200]
+        assert [future.result(DEADLINE)[0] for future in first] == [200] * WRITER_THREADS
+        assert [future.result(DEADLINE)[0] for future in later] == [200, 503, 200]
     assert aws_proxy.sizes == [3]
     rows = {message.origin.message_id for message in taken(queue, WRITER_THREADS + 2)}
     assert {"shop:p0", "shop:p2"} < rows

@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 from tests.support.lakes.seams import dying_in
 from tests.support.servers.fault_proxy import FaultProxy
 from tidegate.platform.bronze import after_load as after
-from tidegate.platform.bronze.after_load import SEAMS, after_batch, after_notes, note_loaded_files
+from tidegate.platform.bronze.after_load import SEAMS, note_loaded_files, remove_loaded, retry_noted
 from tidegate.platform.cli.check.after_load import check_after_load
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.object_state import S3Found
@@ -64,7 +64,7 @@ class Place:
         self.lake: Any = SimpleNamespace(store=LakeStore(ObjectStore(self.s3), f"s3://lake-{tag}/root"))
         store, table_key = self.lake.store, self.table.table_key
         self.table.lake, self.table.batches = self.lake, store.batches(table_key)
-        self.table.inbox, self.table.after_notes = store.inbox.of(table_key), store.after_notes(table_key)
+        self.table.inbox, self.table.after_notes = store.inbox.table_inbox(table_key), store.after_notes(table_key)
         self.table.source = Bucket(store.objects, self.bucket)
 
     def _memory(self, version: int, n: int, keys: list[str]) -> tuple[None, dict[str, LastState]]:
@@ -98,13 +98,13 @@ class Place:
         return {tag["Key"]: tag["Value"] for tag in found}
 
     def batch(self, *rows: LedgerRow) -> None:
-        after_batch(self.table, SimpleNamespace(rows=rows, n=1), self.log.append)  # type: ignore[arg-type]
+        remove_loaded(self.table, SimpleNamespace(rows=rows, n=1), self.log.append)  # type: ignore[arg-type]
 
     def taken(self) -> dict[str, str | None]:
         """The files that the inbox reports as removed."""
         inbox = self.lake.store.inbox
-        manifests = inbox.of(self.table.table_key).read(
-            [manifest.id for manifest in inbox.waiting(self.table.table_key)]
+        manifests = inbox.table_inbox(self.table.table_key).read(
+            [manifest.id for manifest in inbox.waiting_manifests(self.table.table_key)]
         )
         return {hint.key: hint.cause.etag for manifest in manifests for hint in manifest.hints}
 
@@ -199,10 +199,10 @@ def test_a_copy_that_has_another_etag_than_its_source_is_known_again(
     head = at.lake.store.objects.head
 
     def another_etag(bucket: str, key: str) -> Any:
-        lies = head(bucket, key)
-        if not key.startswith("done/") or not isinstance(lies, S3Found):
-            return lies
-        return replace(lies, etag=f"{len(key)}-1", checksum=lies.checksum if checksum else None)
+        present = head(bucket, key)
+        if not key.startswith("done/") or not isinstance(present, S3Found):
+            return present
+        return replace(present, etag=f"{len(key)}-1", checksum=present.checksum if checksum else None)
 
     monkeypatch.setattr(at.lake.store.objects, "head", another_etag)
     entry = row(loaded, size=found.size, checksum=found.checksum)
@@ -335,13 +335,13 @@ def test_what_cannot_be_moved_is_tried_again_by_the_next_run(place: MakePlace, p
     at.batch(row(a), row(b))
     assert at.there() == {"done/a.csv": "1", "in/b.csv": "2"}
     assert at.taken() == a
-    after_notes(at.table, at.log.append)
+    retry_noted(at.table, at.log.append)
     (note,) = at.lake.store.after_notes(at.table.table_key).read(at.lake.store.after_notes(at.table.table_key).ids())
     assert list(note.keys) == ["in/b.csv"]
     assert "AccessDenied" in note.keys["in/b.csv"]
     assert "tried again by the next run" in at.log[-1]
     proxy.clear()
-    after_notes(at.table, at.log.append)
+    retry_noted(at.table, at.log.append)
     assert at.there() == {"done/a.csv": "1", "done/b.csv": "2"}
     assert (at.taken(), at.waits()) == (a | b, 0)
 
@@ -354,10 +354,10 @@ def test_what_waits_is_done_bit_by_bit_and_what_failed_rests_before_it_is_tried_
     at.table.spec.max_files = 3
     left = at.leave(5)
     now = time.time()
-    after_notes(at.table, at.log.append, at_once=False, now=lambda: now + 200)
+    retry_noted(at.table, at.log.append, at_once=False, now=lambda: now + 200)
     assert (len(at.there()), at.waits()) == (5, 5)
     for waits in (3, 1, 0):
-        after_notes(at.table, at.log.append, at_once=False, now=lambda: now + 600)
+        retry_noted(at.table, at.log.append, at_once=False, now=lambda: now + 600)
         assert (len(at.there()), at.waits()) == (waits, waits)
     assert at.taken() == left
 
@@ -370,9 +370,9 @@ def test_what_waits_takes_little_of_a_run_s_time_and_the_rest_waits_on(
     monkeypatch.setattr(after, "_FILES_IN_PARALLEL", 1)
     left = at.leave(5)
     clock = itertools.count(time.time(), 8)
-    after_notes(at.table, at.log.append, now=lambda: next(clock))
+    retry_noted(at.table, at.log.append, now=lambda: next(clock))
     assert (len(at.there()), at.waits()) == (2, 2)
-    after_notes(at.table, at.log.append)
+    retry_noted(at.table, at.log.append)
     assert (at.taken(), at.waits()) == (left, 0)
 
 
@@ -382,7 +382,7 @@ def test_a_listing_finds_what_was_loaded_and_not_removed(place: MakePlace) -> No
     at.states["in/partly.csv"] = LastState(COMMITTED, partly["in/partly.csv"], 1, bad_rows=1)
     new = {"in/new.csv": at.put("new.csv", "3")}
     assert note_loaded_files(at.table, loaded | partly | new, at.states) == 1
-    after_notes(at.table, at.log.append)
+    retry_noted(at.table, at.log.append)
     assert sorted(at.there()) == ["in/new.csv", "in/partly.csv"]
     assert at.taken() == loaded
 

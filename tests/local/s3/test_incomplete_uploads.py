@@ -57,15 +57,21 @@ def test_uploads_are_found_until_they_are_completed_or_aborted_or_a_rule_is_ther
     assert (report.found, report.without_rule) == ([], ["uploads-many", "uploads-one"])
     report = uploads_report(uploads, buckets, 7, now + LATER)
     answer = UploadsAnswer.model_validate_json(said(report, as_json=True), strict=True)
-    one, many = answer.buckets
-    assert (one.bucket, one.uploads, one.parts, one.bytes, one.example) == ("uploads-one", 1, 2, 3 * MIB, "ü/ä b.bin")
+    bucket_of_uploads, many = answer.buckets
+    assert (
+        bucket_of_uploads.bucket,
+        bucket_of_uploads.uploads,
+        bucket_of_uploads.parts,
+        bucket_of_uploads.bytes,
+        bucket_of_uploads.example,
+    ) == ("uploads-one", 1, 2, 3 * MIB, "ü/ä b.bin")
     assert (many.bucket, many.uploads, many.bytes, many.uploads_without_size) == ("uploads-many", 1_003, 0, 1_001)
     assert [refused.bucket for refused in answer.refused] == ["uploads-absent"]
     call = "aws s3api put-bucket-lifecycle-configuration --bucket uploads-one"
     assert f"no rule removes them within 7 days: {call}" in said(report)
 
-    assert one.command
-    words = shlex.split(one.command)
+    assert bucket_of_uploads.command
+    words = shlex.split(bucket_of_uploads.command)
     body = json.loads(words[words.index("--lifecycle-configuration") + 1])
     s3.put_bucket_lifecycle_configuration(Bucket="uploads-one", LifecycleConfiguration=body)
     for key, upload in ids.items():

@@ -37,7 +37,7 @@ COPY = S3Address("lake", "copy")
 
 
 def seen(objects: ObjectStore) -> S3Object:
-    return S3Object(S3Address("source", "x"), next(objects.under("source", "x")).etag)
+    return S3Object(S3Address("source", "x"), next(objects.list_under("source", "x")).etag)
 
 
 def refusal(code: str) -> bytes:
@@ -121,7 +121,7 @@ def test_one_request_says_what_head_says_and_brings_the_tail(objects: ObjectStor
     assert count.count == 2
     objects.put("source", "empty", b"")
     probe, tail = objects.head_with_tail("source", "empty", 4)
-    lies = objects.head("source", "empty")
-    assert isinstance(lies, S3Found)
-    assert (probe, tail) in [(lies, b""), (replace(lies, checksum=None), b"")]
+    present = objects.head("source", "empty")
+    assert isinstance(present, S3Found)
+    assert (probe, tail) in [(present, b""), (replace(present, checksum=None), b"")]
     assert objects.head_with_tail("source", "gone", 4) == (S3Gone(), b"")

@@ -158,9 +158,9 @@ def large(*ids: int) -> bytes:
     return f"{lines(*ids)}{' ' * SMALL_BYTES}\n".encode()
 
 
-def parquet(kind: str, one: int) -> bytes:
+def parquet(kind: str, number: int) -> bytes:
     body = io.BytesIO()
-    pq.write_table(pa.table({"id": [one], "at": pa.array([one * 1000], pa.timestamp(kind))}), body)
+    pq.write_table(pa.table({"id": [number], "at": pa.array([number * 1000], pa.timestamp(kind))}), body)
     return body.getvalue()
 
 
@@ -194,7 +194,9 @@ def _dagster(lake: TestLake, handles: Lake) -> tuple[str, ...]:
 
     def take_all() -> bool:
         take_in(handles, seconds=2)
-        waiting = {manifest.table for manifest in handles.store.inbox.waiting()} | set(handles.store.births.tables())
+        waiting = {manifest.table for manifest in handles.store.inbox.waiting_manifests()} | set(
+            handles.store.births.tables()
+        )
         return waiting == {spec.table_key.encode() for spec in lake.config.tables}
 
     wait_until(take_all, "an event of each table")
@@ -308,7 +310,7 @@ def course(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Ite
         lake.clients.sqs.create_queue(QueueName=f"team-{NAME}", tags={NAME: "loaded"})
         proxy.queue_tagged(f"team-{NAME}", **{NAME: "loaded"})
         _land(lake, proxy)
-        handles = stack.enter_context(lake.resource.opened())
+        handles = stack.enter_context(lake.resource.open_lake())
         unknown = _dagster(lake, handles)
         forwarded = _forward(handles)
         rows = {

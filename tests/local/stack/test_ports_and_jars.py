@@ -10,7 +10,13 @@ import pytest
 
 from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.local.errors import LocalStackError
-from tidegate.platform.local.process.ports import LOOPBACK, free_port, hold_for_localhost, listening, require_free
+from tidegate.platform.local.process.ports import (
+    LOOPBACK,
+    accepts_connections,
+    free_port,
+    hold_for_localhost,
+    require_free,
+)
 from tidegate.platform.local.spark.jars import jars_folder, require_java
 from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.local.stack import LocalStack
@@ -40,13 +46,13 @@ def fake_java(folder: Path, version: str) -> Path:
 def test_a_free_port_is_free() -> None:
     port = free_port()
     require_free(port, "test", "--port")
-    assert not listening(port, 0.5)
+    assert not accepts_connections(port, 0.5)
 
 
 def test_a_taken_port_names_what_and_the_option(taken: int) -> None:
     with pytest.raises(LocalStackError, match=rf"port {taken} \(local AWS\) is in use .*--aws-port"):
         require_free(taken, "local AWS", "--aws-port")
-    assert listening(taken, 0.5)
+    assert accepts_connections(taken, 0.5)
 
 
 def test_aws_refuses_a_taken_port(taken: int, tmp_path: Path) -> None:
@@ -90,7 +96,7 @@ def test_nobody_else_is_what_clients_of_localhost_reach(tmp_path: Path, monkeypa
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("::1", port), 1.0)
         with socket.create_server((LOOPBACK, port)):
-            assert listening(port, 0.5)
+            assert accepts_connections(port, 0.5)
 
 
 def test_missing_jars_say_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

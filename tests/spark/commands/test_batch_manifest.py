@@ -40,14 +40,14 @@ class Manifests:
         run_manifest(console, self.lake.lake, store, ManifestQuestion(**asked), "123456789012", as_json=True)
         return ManifestAnswer.model_validate_json(console.file.getvalue(), strict=True)  # type: ignore[attr-defined]
 
-    def checked_call(self, one: WrittenManifest) -> dict[str, Any]:
+    def checked_call(self, written: WrittenManifest) -> dict[str, Any]:
         """Returns the manifest in the call, whose ETag is that of the object."""
-        words = shlex.split(one.call)
+        words = shlex.split(written.call)
         spec: dict[str, Any] = json.loads(words[words.index("--manifest") + 1])
-        bucket, key = S3Address.parse(one.uri)
+        bucket, key = S3Address.parse(written.uri)
         etag = self.lake.clients.s3.head_object(Bucket=bucket, Key=key)["ETag"].strip('"')
         assert spec["Location"] == {"ObjectArn": f"arn:aws:s3:::{bucket}/{key}", "ETag": etag}
-        assert one.etag == etag
+        assert written.etag == etag
         return dict(spec["Spec"])
 
 
@@ -64,20 +64,20 @@ def _lists(manifests: Manifests) -> None:
     lake, folder = manifests.lake, f"s3://{manifests.lake.lake_bucket}/jobs/"
     answer = manifests.answer(sql=f"SELECT version_id, Key, bucket FROM VALUES {ROWS}", to=folder)
     found = {}
-    for one in answer.manifests:
-        spec = manifests.checked_call(one)
-        assert one.uri == f"{folder}{one.bucket}.csv"
-        read = lake.clients.s3.get_object(Bucket=lake.lake_bucket, Key=S3Address.parse(one.uri).key)
+    for manifest in answer.manifests:
+        spec = manifests.checked_call(manifest)
+        assert manifest.uri == f"{folder}{manifest.bucket}.csv"
+        read = lake.clients.s3.get_object(Bucket=lake.lake_bucket, Key=S3Address.parse(manifest.uri).key)
         lines = read["Body"].read().decode("ascii").splitlines()
-        found[one.bucket] = [tuple(map(unquote_plus, line.split(","))) for line in lines]
-        assert spec == {"Format": "S3BatchOperations_CSV_20180820", "Fields": list(one.fields)}
-        assert one.objects == len(lines)
+        found[manifest.bucket] = [tuple(map(unquote_plus, line.split(","))) for line in lines]
+        assert spec == {"Format": "S3BatchOperations_CSV_20180820", "Fields": list(manifest.fields)}
+        assert manifest.objects == len(lines)
     # Each bucket has the field VersionId if its objects have versions.
     assert found == {
         "acme": [("acme", "a b+c", "v1"), ("acme", 'ü,"', "v3")],
         "beta": [("beta", "x/1")],
     }
-    assert {one.bucket: (len(one.fields), one.duplicates) for one in answer.manifests} == {
+    assert {manifest.bucket: (len(manifest.fields), manifest.duplicates) for manifest in answer.manifests} == {
         "acme": (3, 1),
         "beta": (2, 0),
     }
@@ -103,15 +103,18 @@ def _inventories(manifests: Manifests, kit: Any) -> None:
     kit.run(lake, "objects", listing=False)
     lake.clients.s3.delete_object(Bucket=lake.bucket, Key=deliveries["gone"].data[0])
     answer = manifests.answer(table="objects")
-    assert [(one.bucket, one.objects, one.fields) for one in answer.manifests] == [("acme", 2, ()), ("beta", 1, ())]
-    for one in answer.manifests:
-        assert one.uri == f"s3://{lake.bucket}/{deliveries[one.bucket].manifest}"
-        assert manifests.checked_call(one) == {"Format": "S3InventoryReport_CSV_20161130"}
-    reasons = {one.bucket: one.reason for one in answer.refused}
+    assert [(manifest.bucket, manifest.objects, manifest.fields) for manifest in answer.manifests] == [
+        ("acme", 2, ()),
+        ("beta", 1, ()),
+    ]
+    for manifest in answer.manifests:
+        assert manifest.uri == f"s3://{lake.bucket}/{deliveries[manifest.bucket].manifest}"
+        assert manifests.checked_call(manifest) == {"Format": "S3InventoryReport_CSV_20161130"}
+    reasons = {unusable_inventory.bucket: unusable_inventory.reason for unusable_inventory in answer.refused}
     assert reasons["orc"].startswith("its inventory is ORC, and S3 Batch Operations takes only CSV inventories")
     assert "is gone, which" in reasons["gone"]
     assert reasons["null"].startswith("its inventory has no version ID of 1 null versions, for which a job would fail")
-    assert [one.bucket for one in manifests.answer(table="objects", bucket="beta").manifests] == ["beta"]
+    assert [manifest.bucket for manifest in manifests.answer(table="objects", bucket="beta").manifests] == ["beta"]
     _versions(manifests)
 
 

@@ -42,7 +42,7 @@ def test_a_right_lake_and_where_a_key_goes(
     assert "the prefix of table 'orders' in lake.yaml" in text
     assert "all checks ok" in text
     # The check has removed its probes, and their events make no table.
-    assert [item.key for item in lake.lake.store.objects.under(lake.bucket, "")] == []
+    assert [item.key for item in lake.lake.store.objects.list_under(lake.bucket, "")] == []
     assert lake.intake().hints == {}
 
     # This table was discovered inside the prefix that is configured now, so the two overlap.

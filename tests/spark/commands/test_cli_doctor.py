@@ -101,7 +101,7 @@ def test_a_dead_classic_writer_s_commit_is_found_and_settled(
     # The whole log is deleted. The check reports why a run would stop.
     (spec,) = lake.lake.config.tables
     assert check_born(lake.lake.store, spec).detail == "registered"
-    log_files = [item.key for item in lake.lake.store.objects.under(lake.bucket, "orders/_delta_log/")]
+    log_files = [item.key for item in lake.lake.store.objects.list_under(lake.bucket, "orders/_delta_log/")]
     lake.lake.store.objects.delete(lake.bucket, log_files)
     gone = check_born(lake.lake.store, spec)
     assert not gone.ok

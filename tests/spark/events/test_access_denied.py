@@ -30,7 +30,7 @@ def test_a_refused_look_changes_no_state(
         """Put an event of each key into the inbox."""
         for table, key in keys.items():
             hints = [Hint(key, Event("message#0"))]
-            lake.lake.store.inbox.put([Manifest.new(lake.key(table), "intake", hints)])
+            lake.lake.store.inbox.put([Manifest.create(lake.key(table), "intake", hints)])
 
     with monkeypatch.context() as patch:
         # S3 denies everything: no file is at fault, and the hints wait.

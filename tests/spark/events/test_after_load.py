@@ -69,7 +69,7 @@ def test_moved_files_are_reported_as_moved_and_one_that_is_overwritten_meanwhile
     kit.run(lake, "sales")
     assert len(kit.bronze(lake, "sales", "id")) == before
     assert "removed" not in {row["status"] for row in kit.ledger(lake, "sales")}
-    assert lake.lake.store.inbox.waiting() == []
+    assert lake.lake.store.inbox.waiting_manifests() == []
     trail = trace(lake.lake, lake.bucket, f"{prefix}a.csv")
     assert trail.verdict == f"it was moved to {folder} once it was in bronze.sales"
 

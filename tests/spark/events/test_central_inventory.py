@@ -187,7 +187,7 @@ def test_an_older_inventory_never_replaces_a_newer_one_and_a_second_delivery_cha
     (done,) = inventories.run()
     assert done.batch.counts() == {"committed": 2}
     assert mine() == [("order", "all", "day 6", 1)]
-    assert inventories.lake.lake.table(inventories.lake.key("objects")).waiting_signals.every() == []
+    assert inventories.lake.lake.table(inventories.lake.key("objects")).waiting_signals.read_all() == []
 
 
 def test_a_dropped_bucket_leaves_the_table_keeps_its_past_and_returns_with_its_next_inventory(
@@ -202,8 +202,9 @@ def test_a_dropped_bucket_leaves_the_table_keeps_its_past_and_returns_with_its_n
 
     def late() -> set[str]:
         return {
-            one.subject.bucket
-            for one in find_late_inventories(inventories.lake.lake.table(inventories.lake.key("objects"))) or ()
+            late_inventory.subject.bucket
+            for late_inventory in find_late_inventories(inventories.lake.lake.table(inventories.lake.key("objects")))
+            or ()
         }
 
     inventories.deliver([line("a"), line("b")], -20, "dropped")
@@ -257,14 +258,14 @@ def test_a_file_that_changes_while_it_is_read_keeps_its_inventory_out(inventorie
     first = inventories.deliver([line("old")], 0, "changing")
     inventories.run()
     delivery = inventories.deliver([line("new")], 1, "changing")
-    written = staging._written
+    written = staging._write_rows
 
     def change(*given: Any) -> Any:
         adds = written(*given)
         inventories.lake.put(delivery.data[0], first.objects[first.data[0]])
         return adds
 
-    with patch.object(staging, "_written", change):
+    with patch.object(staging, "_write_rows", change):
         (done,) = inventories.run()
     assert (done.batch.adds, len(done.batch.deferred)) == ((), 1)
     assert [row for row in inventories.rows() if row[0] == "changing"] == [("changing", "all", "old", 1)]

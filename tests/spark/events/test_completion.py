@@ -141,6 +141,6 @@ def test_a_bad_part_keeps_its_dataset_out_until_it_is_repaired_and_redriven(lake
     assert kit.bronze(lake, "repaired", "id") == [(2,)], "it may be of another dataset"
     assert "written again after the signal" in kit.fate(lake, "repaired")["1/_SUCCESS"][1]
     hint = Hint("repaired/1/_SUCCESS", Redriven())
-    lake.lake.store.inbox.put([Manifest.new(lake.key("repaired"), "redrive", [hint])])
+    lake.lake.store.inbox.put([Manifest.create(lake.key("repaired"), "redrive", [hint])])
     kit.run(lake, "repaired", listing=False)
     assert kit.bronze(lake, "repaired", "id") == [(1,), (2,), (3,)]

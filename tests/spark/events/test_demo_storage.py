@@ -74,7 +74,7 @@ class DemoLake(TestLake):
         self.stack, self.path = stack, path
         self.clients = stack.clients()
         self.config = load_lake(path)
-        provision(self.clients, WantedResources.of(self.config))
+        provision(self.clients, WantedResources.from_config(self.config))
 
 
 def test_each_figure_of_the_demo_is_the_one_that_its_oracle_computes(
@@ -104,7 +104,9 @@ def test_each_figure_of_the_demo_is_the_one_that_its_oracle_computes(
         _materialize(lake, instance)
         answers |= _answers(lake, tmp_path / "prices.csv")
         compare_tables(report, opened, instance, buckets, versions, answers)
-    wrong = [f"{one.what}: {one.found} instead of {one.expected}" for one in report.figures if not one.right]
+    wrong = [
+        f"{figure.what}: {figure.found} instead of {figure.expected}" for figure in report.figures if not figure.right
+    ]
     assert (wrong, len(report.figures)) == ([], 32)
 
 

@@ -45,8 +45,10 @@ def tables_of(tick: Any) -> list[str]:
 
 
 def hints(lake: TestLake, table: str) -> list[Hint]:
-    ids = [manifest.id for manifest in lake.lake.store.inbox.waiting(lake.key(table))]
-    return [hint for manifest in lake.lake.store.inbox.of(lake.key(table)).read(ids) for hint in manifest.hints]
+    ids = [manifest.id for manifest in lake.lake.store.inbox.waiting_manifests(lake.key(table))]
+    return [
+        hint for manifest in lake.lake.store.inbox.table_inbox(lake.key(table)).read(ids) for hint in manifest.hints
+    ]
 
 
 def send(lake: TestLake, body: Any) -> None:
@@ -247,7 +249,7 @@ def test_every_envelope_through_a_real_queue(tidegate_lake: MakeLake) -> None:
     ]
     assert intake.counters == {"test": 1, "malformed": 2}
     assert intake.received == 8
-    kept = [item.key for item in lake.lake.store.objects.under(lake.lake_bucket, "lake/quarantine/messages/")]
+    kept = [item.key for item in lake.lake.store.objects.list_under(lake.lake_bucket, "lake/quarantine/messages/")]
     assert len(kept) == 2
     assert lake.lake.queues[0].depth() == (0, 0)
 
@@ -256,7 +258,11 @@ def test_manifests_never_exceed_the_table_s_cap(tidegate_lake: MakeLake) -> None
     lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "max_files": 3}])
     send(lake, {"Records": [record(lake, f"orders/{number}.json") for number in range(8)]})
     lake.intake()
-    assert sorted(manifest.hints for manifest in lake.lake.store.inbox.waiting(lake.key("orders"))) == [2, 3, 3]
+    assert sorted(manifest.hints for manifest in lake.lake.store.inbox.waiting_manifests(lake.key("orders"))) == [
+        2,
+        3,
+        3,
+    ]
 
 
 def test_f22_two_of_everything_bring_each_file_once(tidegate_lake: MakeLake, kit: Any) -> None:
@@ -278,4 +284,4 @@ def test_f22_two_of_everything_bring_each_file_once(tidegate_lake: MakeLake, kit
     both(lambda: kit.run(lake, "orders", listing=False))
     assert sorted(kit.bronze(lake, "orders", "id")) == [(n,) for n in range(12)]
     assert Counter(row["status"] for row in kit.ledger(lake, "orders")) == {"committed": 12, "duplicate": 12}
-    assert lake.lake.store.inbox.waiting(lake.key("orders")) == []
+    assert lake.lake.store.inbox.waiting_manifests(lake.key("orders")) == []

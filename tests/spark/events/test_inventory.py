@@ -156,7 +156,7 @@ def test_a_listing_and_an_inventory_give_the_same_hints(completion: str | None, 
     table = replace(lake.lake.table(lake.key("t")), ledger=ledger)
 
     def hints() -> list[tuple[str, str, int | None]]:
-        ids = [manifest.id for manifest in table.inbox.waiting()]
+        ids = [manifest.id for manifest in table.inbox.waiting_manifests()]
         found = [hint for manifest in table.inbox.read(ids) for hint in manifest.hints]
         table.inbox.delete(ids)
         return sorted((hint.key, hint.cause.name, hint.size) for hint in found)
@@ -261,7 +261,7 @@ def test_what_had_no_event_comes_in_by_the_inventory_and_what_is_newer_stays(tid
     assert (metadata["files"], metadata["removed"]) == (3, 1)
     assert metadata["inventory"].startswith(at.folder)
     assert metadata["inventory_created"] == pytest.approx(began, abs=0.002)
-    assert lake.lake.store.inbox.waiting() == []
+    assert lake.lake.store.inbox.waiting_manifests() == []
     metadata = kit.metadata(lake.materialize("bronze", "orders"))
     assert (metadata["inventory_differences"], metadata["batches"]) == (0, 0), "the same inventory tells nothing new"
 
@@ -273,5 +273,5 @@ def test_what_had_no_event_comes_in_by_the_inventory_and_what_is_newer_stays(tid
     # went.json is not among the differences: its rows are in the table, whether or not its bytes are back in S3.
     assert (metadata["inventory_differences"], metadata["batches"], metadata["files"]) == (4, 2, 0)
     assert kit.bronze(lake, "orders", "id") == before
-    assert lake.lake.store.inbox.waiting() == []
+    assert lake.lake.store.inbox.waiting_manifests() == []
     assert kit.fate(lake, "orders")["told.json"] == ("committed", "")

@@ -65,7 +65,7 @@ def test_a_key_about_which_s3_does_not_say_is_deferred_and_ingested_later(
     assert kit.bronze(lake, "orders") == [(2,)]
     kit.run(lake, "orders", listing=False)
     assert kit.bronze(lake, "orders") == [(1,), (2,)]
-    assert lake.lake.store.inbox.waiting() == []
+    assert lake.lake.store.inbox.waiting_manifests() == []
 
 
 def test_a_footer_that_s3_does_not_give_defers_the_file(faulty: tuple[TestLake, FaultProxy, Lake], kit: Any) -> None:
@@ -148,7 +148,7 @@ def test_a_bucket_that_is_gone_stops_the_run_and_removes_nothing(
             _run(handles, lake, listing=listing)
 
     assert kit.bronze(lake, "orders") == [(1,)]
-    assert len(lake.lake.store.inbox.waiting()) == 1
+    assert len(lake.lake.store.inbox.waiting_manifests()) == 1
 
 
 def test_a_registered_file_that_changes_while_it_is_prepared_is_deferred_then_taken_as_it_is(
@@ -218,7 +218,7 @@ def test_a_loaded_file_that_changes_while_it_is_read_is_deferred_and_the_set_sta
     blank = f"{' ' * SMALL_BYTES}\n"
     lake.put("items/1.json", '{"id": 1}\n' + blank)
     lake.put("items/2.json", '{"id": 2}\n' + blank)
-    changed, sets = Load._changed, []
+    changed, sets = Load._changed_keys, []
 
     def overwritten_before(load: Load, files: Any) -> Any:
         sets.append([file.candidate.key for file in files])
@@ -226,7 +226,7 @@ def test_a_loaded_file_that_changes_while_it_is_read_is_deferred_and_the_set_sta
             lake.put("items/1.json", '{"id": 11}\n' + blank)
         return changed(load, files)
 
-    monkeypatch.setattr(Load, "_changed", overwritten_before)
+    monkeypatch.setattr(Load, "_changed_keys", overwritten_before)
     first, second = kit.run(lake, "items")
 
     assert sets == [["items/1.json", "items/2.json"], ["items/2.json"], ["items/1.json"]]

@@ -85,7 +85,7 @@ def test_a_message_is_one_row_however_often_it_comes(
     # In one batch: a tick dies between the object and its manifest, the next tick between the manifest and the delete.
     _send(lake, 1, 2, price=12345678901234567890.25)
     dies_before(Inbox, "put")
-    assert (_objects(lake), lake.lake.store.inbox.waiting(lake.key("clicks"))) == (1, [])
+    assert (_objects(lake), lake.lake.store.inbox.waiting_manifests(lake.key("clicks"))) == (1, [])
     dies_before(Queue, "delete")
     _take_in(lake, 2)
     assert _objects(lake) == 3

@@ -195,9 +195,9 @@ def test_the_reports_are_what_duckdb_computes_from_the_objects(
         group: (objects, size, unpriced) for group, (objects, size, _, unpriced) in want.items()
     }
     assert {group: line.cost_a_month for group, line in found.items()} == pytest.approx(
-        {group: one[2] for group, one in want.items()}
+        {group: pair[2] for group, pair in want.items()}
     )
-    assert answer.cost_a_month == pytest.approx(sum(one[2] for one in want.values()))
+    assert answer.cost_a_month == pytest.approx(sum(pair[2] for pair in want.values()))
 
     _cost_asset(reported, kit, expected("bucket"), answer)
     _advice(reported, kit)
@@ -266,17 +266,17 @@ def _advice(reported: Reported, kit: Any) -> None:
     console = Console(file=io.StringIO(), width=200)
     run_advice(console, reported.lake.lake, AdviceQuestion("objects", (reported.prices,)), as_json=True)
     answer = AdviceAnswer.model_validate_json(console.file.getvalue(), strict=True)  # type: ignore[attr-defined]
-    assert {one.version for one in answer.transitions} == {"current", "noncurrent"}
-    for one in answer.transitions:
-        classes = ", ".join(f"'{name}'" for name in one.storage_class.split(", "))
-        days = one.days if one.version == "current" else -1
+    assert {transition.version for transition in answer.transitions} == {"current", "noncurrent"}
+    for transition in answer.transitions:
+        classes = ", ".join(f"'{name}'" for name in transition.storage_class.split(", "))
+        days = transition.days if transition.version == "current" else -1
         found = reported.objects.sql(
-            f"SELECT count(*), sum(size)::bigint FROM ({BILLED}) WHERE bucket = '{one.bucket}' AND "
-            f"starts_with(key, '{one.prefix}') AND class IN ({classes}) AND "
-            f"(size < 131072) = {one.size == 'under 128 KiB'} AND latest = {one.version == 'current'} AND "
-            f"datediff('day', modified, TIMESTAMPTZ '{CREATED.isoformat()}') >= {days}"
+            f"SELECT count(*), sum(size)::bigint FROM ({BILLED}) WHERE bucket = '{transition.bucket}' AND "
+            f"starts_with(key, '{transition.prefix}') AND class IN ({classes}) AND "
+            f"(size < 131072) = {transition.size == 'under 128 KiB'} AND latest = {transition.version == 'current'} "
+            f"AND datediff('day', modified, TIMESTAMPTZ '{CREATED.isoformat()}') >= {days}"
         ).fetchone()
-        assert (one.objects, one.bytes) == found
+        assert (transition.objects, transition.bytes) == found
     metadata = reported.page(kit, LakeNames().report(reported.lake.spec("objects").name, "advice"))
     assert answer.without_price == ("GLACIER_IR",), "the list has no price of its transitions"
     assert metadata["without_price"].startswith("the price lists lack a price of GLACIER_IR")
@@ -299,7 +299,7 @@ def _growth(reported: Reported, kit: Any) -> None:
     total, *buckets = found.lines
     assert (total.first, found.known_from) == (CREATED.date(), None)
     assert list(total.history) == [before, before + 7, second + 28, second + 7]
-    assert {one.bucket: list(one.history) for one in buckets} == {
+    assert {growth.bucket: list(growth.history) for growth in buckets} == {
         "acme": [acme, acme, 7, 7],
         "second": [second] * 4,
         "third": [14, 0],
@@ -353,12 +353,12 @@ def _lost_versions(reported: Reported, kit: Any, asset: dg.AssetKey, whole: Grow
     assert (metadata["bytes"], "known_from" in metadata) == (whole.history[-1], False)
     store = lake.lake.store
     folder = store.key("history", key, "")
-    kept = [item.key for item in store.objects.under(store.bucket, folder)]
+    kept = [item.key for item in store.objects.list_under(store.bucket, folder)]
     assert len(kept) == 2
     store.objects.delete(store.bucket, kept)
     found = growth_of(lake.lake, key, 1)
     assert (found.known_from, list(found.lines[0].history)) == (CREATED.date() + timedelta(days=3), [whole.history[-1]])
-    assert list(store.objects.under(store.bucket, folder)) == []
+    assert list(store.objects.list_under(store.bucket, folder)) == []
 
 
 def audited_lines(created: datetime) -> list[Line]:
@@ -418,7 +418,7 @@ def _audit(reported: Reported, kit: Any) -> None:
 
     def expected(condition: str, place: str = "bucket") -> dict[str, tuple[int, int]]:
         query = f"SELECT {place}, count(*), coalesce(sum(size), 0)::bigint FROM seen s WHERE {condition} GROUP BY ALL"
-        return {one: (objects, size) for one, objects, size in known.sql(query).fetchall()}
+        return {item: (objects, size) for item, objects, size in known.sql(query).fetchall()}
 
     old = f"coalesce(modified, TIMESTAMPTZ '2026-01-02') < TIMESTAMPTZ '{(created - timedelta(days=1)).isoformat()}'"
     here = f"bucket = '{lake.bucket}' AND latest AND NOT marker AND key NOT LIKE '%/'"
@@ -443,18 +443,26 @@ def _audit(reported: Reported, kit: Any) -> None:
     console = Console(file=io.StringIO(), width=200)
     run_audit(console, lake.lake, "objects", "", 50, as_json=True)
     answer = AuditAnswer.model_validate_json(console.file.getvalue(), strict=True)  # type: ignore[attr-defined]
-    places = {(one.audit, one.of): {at.place: (at.objects, at.bytes) for at in one.places} for one in answer.findings}
+    places = {
+        (finding.audit, finding.of): {at.place: (at.objects, at.bytes) for at in finding.places}
+        for finding in answer.findings
+    }
     assert places == want
-    for one in answer.findings:
-        assert (one.objects, one.bytes) == tuple(map(sum, zip(*want[one.audit, one.of].values(), strict=True)))
-    queries = (f"SELECT {number}, bucket, key FROM ({one.sql})" for number, one in enumerate(answer.findings))
+    for finding in answer.findings:
+        assert (finding.objects, finding.bytes) == tuple(
+            map(sum, zip(*want[finding.audit, finding.of].values(), strict=True))
+        )
+    queries = (
+        f"SELECT {number}, bucket, key FROM ({found_objects.sql})"
+        for number, found_objects in enumerate(answer.findings)
+    )
     shown: dict[int, list[str]] = {}
     for number, bucket, key in query_frame(lake.lake, " UNION ALL ".join(queries)).collect():
         shown.setdefault(number, []).append(f"s3://{bucket}/{key}")
-    for number, one in enumerate(answer.findings):
-        assert len(shown[number]) == one.objects
-        assert set(one.examples) <= set(shown[number])
-    assert {one.field: one.buckets for one in answer.not_listed} == {
+    for number, found_objects in enumerate(answer.findings):
+        assert len(shown[number]) == found_objects.objects
+        assert set(found_objects.examples) <= set(shown[number])
+    assert {unlisted_field.field: unlisted_field.buckets for unlisted_field in answer.not_listed} == {
         "EncryptionStatus": ("acme", "second"),
         "ReplicationStatus": ("acme", "second"),
     }
@@ -482,7 +490,7 @@ def _cost_asset(reported: Reported, kit: Any, by_bucket: dict[Any, Any], answer:
     assert (metadata["currency"], metadata["prices_from"]) == ("EUR", "2026-11-01")
     assert metadata["bytes_without_price"] == answer.bytes_without_price
     assert {record.data["bucket"]: record.data["objects"] for record in metadata["by_bucket"].records} == {
-        bucket: one[0] for (bucket,), one in by_bucket.items()
+        bucket: item[0] for (bucket,), item in by_bucket.items()
     }
     ages = "CASE WHEN d < 30 THEN 'under 30 days' WHEN d < 90 THEN 'under 90 days' WHEN d < 365 THEN 'under a year' "
     days = (
@@ -552,7 +560,7 @@ def test_an_account_has_more_groups_than_prefixes_and_advice_knows_what_ends_any
 
     monkeypatch.setattr(sums, "MAX_GROUPS", 5)
     found, whole = sums_of_all(objects, ("bucket", "prefix"), 1)
-    assert ({one.group[1] for one in found}, len(found), whole) == ({"prefixes put together"}, 6, False)
+    assert ({stored_sum.group[1] for stored_sum in found}, len(found), whole) == ({"prefixes put together"}, 6, False)
     monkeypatch.setattr(sums, "MAX_WITHOUT_PREFIXES", 5)
     with pytest.raises(sums.TooManyGroups, match="more than 5 groups"):
         sums_of_all(objects, ("bucket", "prefix"), 1)

@@ -212,7 +212,7 @@ def test_every_event_is_accounted_for_exactly_once(scene: Scene, kit: Any) -> No
     ids = [row["event_id"] for table in scene.fate for row in kit.ledger(scene.lake, table) if row["event_id"]]
     assert len(ids) == len(set(ids))
     assert len(ids) + sum(scene.counters.values()) == scene.received
-    assert scene.lake.lake.store.inbox.waiting() == []
+    assert scene.lake.lake.store.inbox.waiting_manifests() == []
 
 
 def test_quarantine_is_counted_in_the_metadata_and_fails_its_check(scene: Scene) -> None:
@@ -267,7 +267,7 @@ def test_sql_shows_what_intake_counted_and_what_is_in_quarantine(
     counts = "lake.quarantine.kind, count(*) AS n FROM lake.quarantine GROUP BY quarantine.kind"
     run_sql(shell, f"SELECT to_json(map_from_entries(collect_list((kind, n)))) FROM (SELECT {counts})", None, 1)
     assert json.loads(shell.said().splitlines()[-1]) == {kind: len(rows) for kind, rows in of.items()}
-    tables = {table.table_key for table in scene.lake.lake.quarantining()}
+    tables = {table.table_key for table in scene.lake.lake.quarantining_tables()}
     assert {scene.lake.key(table) for table, _ in in_ledgers} <= tables
 
 
@@ -370,7 +370,8 @@ def test_quarantined_rows_of_a_reading_that_was_repeated_are_gone(scene: Scene, 
     for table in ("csv", "json"):
         prefix = store.key("quarantine", "rows", scene.lake.key(table)) + "/"
         folders = {
-            f"s3a://{store.bucket}/{item.key.rsplit('/', 1)[0]}" for item in store.objects.under(store.bucket, prefix)
+            f"s3a://{store.bucket}/{item.key.rsplit('/', 1)[0]}"
+            for item in store.objects.list_under(store.bucket, prefix)
         }
         named = {row["bad_rows_folder"] for row in kit.ledger(scene.lake, table)} - {None}
         assert named
@@ -575,7 +576,7 @@ def _compare_for_generated_ledgers(lake: TestLake) -> None:
     shown = session.sql(f"SELECT DISTINCT key FROM ({query}) WHERE table_name = 'n' AND resolved_at IS NULL").collect()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(type(ledger), "rows", lambda *_: frame)
-        redriven = [item.key for item in ledger.quarantined(version)]
+        redriven = [item.key for item in ledger.quarantined_objects(version)]
     assert redriven == sorted(expected)
     assert sorted(row["key"] for row in shown) == sorted(expected)
 

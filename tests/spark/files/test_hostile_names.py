@@ -74,8 +74,8 @@ def test_hostile_names_go_through_every_table(tidegate_lake: Callable[..., TestL
     ):
         found = rows(location)
         assert len(found) == len(wanted)
-        for row, one in zip(found, wanted, strict=True):
-            assert same(row, one), location
+        for row, entry in zip(found, wanted, strict=True):
+            assert same(row, entry), location
     listed = lake.clients.s3.list_objects_v2(Bucket=lake.output_bucket)["Contents"]
     keys = [item["Key"] for item in listed if "/part-" in item["Key"]]
     parts = [f"s3a://{lake.output_bucket}/{key}" for key in keys if not key.startswith("text/")]

@@ -109,7 +109,7 @@ def test_a_table_gets_the_property_with_the_next_file_after_its_columns_were_nam
     for n in (2, 3):
         lake.put(f"people/{n}", content({"id": n, "name": f"NEW{n}"}))
         run_table(table_of_lake, RunOptions("test", listing=True))
-        table_of_lake = table_of_lake.reopened()
+        table_of_lake = table_of_lake.reopen()
     assert "`name`" not in kit.state(lake, "people").properties[STATISTICS]
     batches = [table_of_lake.batches.read(n) for n in (1, 2, 3)]
     assert [bool(batch and batch.evolve) for batch in batches] == [False, True, False]

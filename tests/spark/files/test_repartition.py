@@ -164,7 +164,9 @@ def test_a_run_that_dies_at_a_seam_leaves_no_row_twice_and_loses_none(seam: str,
     assert Counter(row["status"] for row in kit.ledger(lake, name)) == {"committed": 2, "quarantined": 2}
     assert kit.run(lake, name) == []
     store = lake.lake.store
-    assert list(store.objects.under(store.bucket, store.key("outputs", lake.key(name), ""))) == [], "no staged object"
+    assert list(store.objects.list_under(store.bucket, store.key("outputs", lake.key(name), ""))) == [], (
+        "no staged object"
+    )
 
 
 @pytest.mark.parametrize("asleep_at", ["decide", "copy", "commit"])

@@ -122,7 +122,7 @@ def test_a_table_is_born_with_the_columns_of_its_first_files(tidegate_lake: Make
     kit.run(lake, "b")
     assert _columns(lake, kit, "a")[2:] == ["id", "_rescued_data", "new"]
     assert _columns(lake, kit, "b")[2:] == ["id", "t", "_rescued_data", "p"]
-    assert kit.state(lake, "a").schema.named("_rescued_data").type == Simple("string")
+    assert kit.state(lake, "a").schema.find_column("_rescued_data").type == Simple("string")
     rescued = kit.bronze(lake, "a", "id, new, _rescued_data")
     path = f'"_file_path":"s3://{lake.bucket}/a/1.json"}}'
     assert rescued == [(1, None, None), (None, 1, '{"id":"x","_rescued_data":1,' + path)]

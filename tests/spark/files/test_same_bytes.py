@@ -52,8 +52,8 @@ def test_the_same_bytes_are_the_same_rows_whatever_became_of_the_object_meanwhil
 
     lake.put(key, body)
     run()
-    assert [reading.checksum for reading in ledger.committed(0)] == [], "an older version of it can be read"
-    (reading,) = ledger.committed(ledger.clock()[0])
+    assert [reading.checksum for reading in ledger.committed_readings(0)] == [], "an older version of it can be read"
+    (reading,) = ledger.committed_readings(ledger.clock()[0])
     assert reading.checksum
     assert reading.checksum.startswith("CRC32:")
     # The object is removed, a run records that, and the object is put again.

@@ -48,7 +48,7 @@ _LINES = [
 ]
 
 
-def _parsed(text: str) -> Any:
+def _parse_object(text: str) -> Any:
     return json.loads(text.replace(":.", ":0."), parse_float=Decimal, parse_int=Decimal)  # DuckDB writes 0.1 as .1
 
 
@@ -63,7 +63,7 @@ def _plain(value: Any) -> Any:
 
 def _objects(lake: TestLake, kit: Any, table: str = "events") -> list[Any]:
     texts = [row[0] for row in kit.bronze(lake, table, "to_json(data)")]
-    return sorted((_plain(_parsed(text)) for text in texts), key=repr)
+    return sorted((_plain(_parse_object(text)) for text in texts), key=repr)
 
 
 def _configure(lake: TestLake, **table: Any) -> None:
@@ -88,7 +88,7 @@ def test_drifting_events_are_one_table_whose_values_are_those_of_the_source(
     assert first.batch.create is not None
     assert [field.name for field in first.batch.create.schema.fields][5:] == ["id", "at", "data"]
     state = kit.state(lake, "events")
-    assert _objects(lake, kit) == sorted((_plain(_parsed(line)) for line in _LINES), key=repr)
+    assert _objects(lake, kit) == sorted((_plain(_parse_object(line)) for line in _LINES), key=repr)
     assert kit.bronze(lake, "events", "id, variant_get(data, '$.id', 'string')") == [
         *((id, str(id)) for id in range(1, 7)),
         (None, None),
@@ -116,7 +116,7 @@ def test_drifting_events_are_one_table_whose_values_are_those_of_the_source(
     (again,) = kit.run(lake, "events")
     assert (len(again.batch.removes), again.batch.rows[0].bad_rows) == (1, 3)
     assert kit.state(lake, "events").files == 1, "the run compacted the table"
-    assert _objects(lake, kit) == sorted((_plain(_parsed(line)) for line in expected), key=repr)
+    assert _objects(lake, kit) == sorted((_plain(_parse_object(line)) for line in expected), key=repr)
 
     # Silver merges by the columns, and the VARIANT passes through.
     lake.put("events/5.json", '{"id": 7, "at": "2026-01-03T00:00:00Z", "new": "later"}')
@@ -140,8 +140,8 @@ def test_drifting_events_are_one_table_whose_values_are_those_of_the_source(
     copy = copied_down(lake.clients, location, tmp_path)
     assert {frozenset(row["data"]) for row in by_delta_rs(copy)} == {frozenset(("metadata", "value"))}
     objects = {row["id"]: row["data"] for row in by_duckdb(copy, "id, CAST(data AS JSON) AS data") if row["id"] != 7}
-    assert {id: _plain(_parsed(text)) for id, text in objects.items()} == {
-        event.get("id"): _plain(event) for event in map(_parsed, _LINES)
+    assert {id: _plain(_parse_object(text)) for id, text in objects.items()} == {
+        event.get("id"): _plain(event) for event in map(_parse_object, _LINES)
     }
     with pytest.raises(pl.exceptions.ComputeError, match="variant"):
         pl.scan_delta(str(copy)).collect()
@@ -208,7 +208,7 @@ def test_a_table_of_variants_is_rebuilt_redriven_and_read_from_a_checkpoint(tide
     lake.put("events/3.json", '{"id": 9, "at": "2026-01-04T00:00:00Z", "v": 0.10000000000000000000000001}')
     kit.run(lake, "events")
     expected = [*_LINES, '{"id": 9, "at": "2026-01-04T00:00:00Z", "v": 0.10000000000000000000000001}']
-    assert _objects(lake, kit) == sorted((_plain(_parsed(line)) for line in expected), key=repr)
+    assert _objects(lake, kit) == sorted((_plain(_parse_object(line)) for line in expected), key=repr)
 
 
 def _version(key: str) -> int:

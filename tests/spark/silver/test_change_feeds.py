@@ -97,7 +97,7 @@ def _kept(lake: TestLake, kit: Any, name: str) -> list[str]:
     for found in kit.query(lake, "SELECT * EXCEPT (_changed_at) FROM {t}", t=lake.lake.store.uri("silver", name)):
         row = found.asDict(recursive=True)
         left = row["_left"] or {}
-        for column in (one for one in "ad" if row[one] is None and one in left):
+        for column in (text for text in "ad" if row[text] is None and text in left):
             assert left.pop(column) == left.get(""), row
         rows.append(json.dumps({**row, "_left": left}, sort_keys=True))
     return sorted(rows)

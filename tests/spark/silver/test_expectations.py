@@ -98,8 +98,8 @@ def test_rows_that_violate_an_expectation_are_counted_dropped_or_fail_the_merge(
             silver_merge.merge_table(lake.lake, other)
 
     # The history of a key names the expectation.
-    told = [(event.fate, event.why) for event in key_history(lake.lake, lake.spec("items"), ["id=1"]).events]
-    assert told[1:] == [
+    explained = [(event.fate, event.why) for event in key_history(lake.lake, lake.spec("items"), ["id=1"]).events]
+    assert explained[1:] == [
         ("expectation", "violates the expectation positive of expect_or_drop"),
         ("won", "silver.items has this row"),
     ]

@@ -12,7 +12,7 @@ import pytest
 from tests.support.lakes.seams import dying_in
 from tidegate.platform.core.forgetting.request import SubjectKey
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.lake.spark.session import configured
+from tidegate.platform.lake.spark.session import override_settings
 from tidegate.platform.lake.suppression import Suppression
 from tidegate.platform.silver import export as module
 from tidegate.platform.silver.export import SEAMS, export_changes
@@ -100,7 +100,7 @@ def test_each_change_is_exported_once_whatever_dies(
     assert export_changes(lake.lake, spec).manifests == 0
     marks.write("orders", table_id, before)
     with monkeypatch.context() as patched:
-        patched.setattr(module._Version, "_known", lambda _: None)  # as another attempt at the same time sees it
+        patched.setattr(module._Version, "_read_counts", lambda _: None)  # as another attempt at the same time sees it
         export_changes(lake.lake, spec)
     assert (reader.manifests(), reader.files()) == written[2], "a manifest is never replaced"
     second = reader.manifests()[2]
@@ -119,7 +119,7 @@ def test_each_change_is_exported_once_whatever_dies(
     assert silver is not None
     assert silver.export is not None
     text = silver.model_copy(update={"export": silver.export.model_copy(update={"folder": folder, "format": "csv"})})
-    for item in lake.lake.store.objects.under(lake.lake_bucket, lake.lake.store.key("exports", "")):
+    for item in lake.lake.store.objects.list_under(lake.lake_bucket, lake.lake.store.key("exports", "")):
         lake.clients.s3.delete_object(Bucket=lake.lake_bucket, Key=item.key)
     key = SubjectKey("sixteen-characters", "person")
     forgotten = Suppression("orders", key, frozenset({key.digest("n3")}), ("who.name",))
@@ -163,7 +163,7 @@ def test_an_export_that_waited_longer_than_vacuum_starts_over(tidegate_lake: Cal
     def vacuum() -> None:
         session = lake.lake.delta.session
         lake.lake.delta.compact(location)
-        with configured(session, {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}):
+        with override_settings(session, {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}):
             session.sql(f"VACUUM delta.`{location}` RETAIN 0 HOURS").collect()
 
     def exported() -> list[tuple[bool, int | None, dict[str, int]]]:
@@ -193,7 +193,7 @@ def test_an_export_that_waited_longer_than_vacuum_starts_over(tidegate_lake: Cal
     lake.lake.delta.upkeep.checkpoint(location, write=True)
     land(6)
     bucket, key = S3Address.parse_s3a(f"{location}/_delta_log/")
-    commits = [item.key for item in lake.lake.store.objects.under(bucket, key) if item.key.endswith(".json")]
+    commits = [item.key for item in lake.lake.store.objects.list_under(bucket, key) if item.key.endswith(".json")]
     lake.lake.store.objects.delete(bucket, [each for each in commits if int(each[-25:-5]) <= versions[-1] + 1])
     again(7)
     land(7)

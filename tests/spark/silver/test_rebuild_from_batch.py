@@ -51,10 +51,10 @@ def _dump(chance: random.Random, number: int, keys: Sequence[int] = KEYS) -> lis
 
 def _both(lake: TestLake, kit: Any, *specs: TableSpec) -> list[list[str]]:
     """Returns the rows of two silver tables, tombstones included, without the time of the merge."""
-    one, other = (lake.lake.store.uri("silver", spec.name) for spec in specs)
+    text, other = (lake.lake.store.uri("silver", spec.name) for spec in specs)
     rows = "SELECT {place} AS place, * EXCEPT (_changed_at) FROM {{{table}}}"
     query = " UNION ALL ".join(rows.format(place=place, table=table) for place, table in enumerate(("one", "other")))
-    found = [row.asDict(recursive=True) for row in kit.query(lake, query, one=one, other=other)]
+    found = [row.asDict(recursive=True) for row in kit.query(lake, query, one=text, other=other)]
     return [
         sorted(repr({**row, "place": None}) for row in found if row["place"] == place) for place in range(len(specs))
     ]

@@ -197,7 +197,7 @@ def test_silver_goes_no_further_than_the_ledger(tidegate_lake: MakeLake, kit: An
         DeltaLog(lake.clients, location).forget()
     for part in ("bronze", "ledger", "batches"):
         store.objects.delete(
-            store.bucket, [found.key for found in store.objects.under(store.bucket, store.key(part, key))]
+            store.bucket, [found.key for found in store.objects.list_under(store.bucket, store.key(part, key))]
         )
     store.objects.delete(store.bucket, [store.key("tables", f"{key}.json")])
     lake.put("items/1.json", kit.lines(_row(1, 2, "new")))
@@ -297,16 +297,16 @@ def test_a_first_merge_knows_the_batch_of_every_file_and_reads_no_batch_objects(
 
 
 @pytest.fixture
-def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[MergeResult, int]]:
+def merge_next_to(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[MergeResult, int]]:
     """Merges `items` while a rival commits, by the keyed merge or by Delta's MERGE.
 
     Returns the result and the number of attempts. The merge is held while it reads its source, so its snapshots are
     older than the rival's commit.
     """
-    merging, source = silver_merge.build_merge, silver_merge.gathered  # type: ignore[attr-defined]
+    merging, source = silver_merge.build_merge, silver_merge.gather_changes  # type: ignore[attr-defined]
 
-    def beside(lake: TestLake, rival: Callable[[], object], *, by_delta: bool = False) -> tuple[MergeResult, int]:
-        reading, go_on = tmp_path / uuid.uuid4().hex, tmp_path / uuid.uuid4().hex
+    def merge_while(lake: TestLake, rival: Callable[[], object], *, by_delta: bool = False) -> tuple[MergeResult, int]:
+        reading, resume = tmp_path / uuid.uuid4().hex, tmp_path / uuid.uuid4().hex
         attempts: list[str] = []
 
         def held(*given: Any, **options: Any) -> Merging:
@@ -320,25 +320,25 @@ def merge_beside(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
             return replace(found, rows=_held(found.rows), statement=_held(found.statement))
 
         def with_hold(delta: Any, work: PendingMerge) -> Any:
-            delta.session.udf.register("hold", _hold(reading, go_on), BooleanType())
+            delta.session.udf.register("hold", _hold(reading, resume), BooleanType())
             return source(delta, work)
 
         monkeypatch.setattr(silver_merge, "build_merge", held)
-        monkeypatch.setattr(silver_merge, "gathered", with_hold)
+        monkeypatch.setattr(silver_merge, "gather_changes", with_hold)
         with ThreadPoolExecutor(1) as pool:
             merged = pool.submit(kit.merge, lake, "items")
             _wait_for(reading)
             try:
                 rival()
             finally:
-                go_on.touch()
+                resume.touch()
             return merged.result(timeout=120), len(attempts)
 
-    return beside
+    return merge_while
 
 
 def test_f24_a_merge_that_loses_to_another_commit_starts_again_from_a_fresh_look(
-    tidegate_lake: MakeLake, kit: Any, merge_beside: Callable[..., tuple[MergeResult, int]]
+    tidegate_lake: MakeLake, kit: Any, merge_next_to: Callable[..., tuple[MergeResult, int]]
 ) -> None:
     lake = tidegate_lake([LOADED])
     for n, v in ((1, "a"), (3, "b")):
@@ -352,7 +352,7 @@ def test_f24_a_merge_that_loses_to_another_commit_starts_again_from_a_fresh_look
     ]
     for n, (rival, by_delta, rows) in enumerate(rivals, start=3):
         _land(lake, kit, f"9{n}", *rows)
-        merged, attempts = merge_beside(
+        merged, attempts = merge_next_to(
             lake,
             lambda rival=rival: kit.query(lake, rival, t=lake.lake.store.uri("silver", "items")),
             by_delta=by_delta,
@@ -363,7 +363,7 @@ def test_f24_a_merge_that_loses_to_another_commit_starts_again_from_a_fresh_look
 
 
 def test_f24_bronze_is_appended_to_compacted_and_vacuumed_during_a_merge(
-    tidegate_lake: MakeLake, kit: Any, merge_beside: Callable[..., tuple[MergeResult, int]]
+    tidegate_lake: MakeLake, kit: Any, merge_next_to: Callable[..., tuple[MergeResult, int]]
 ) -> None:
     """Commits of another table do not conflict: the merge ends with the batches that it read, the next has the rest."""
     lake = tidegate_lake([LOADED])
@@ -375,7 +375,7 @@ def test_f24_bronze_is_appended_to_compacted_and_vacuumed_during_a_merge(
         for statement in ("OPTIMIZE {t}", "VACUUM {t} LITE"):
             kit.query(lake, statement, t=kit.location(lake, "items"))
 
-    merged, attempts = merge_beside(lake, rival)
+    merged, attempts = merge_next_to(lake, rival)
 
     assert kit.state(lake, "items").files == 1, "bronze was not compacted: the test proves nothing"
     assert (merged.n, attempts) == (2, 1)
@@ -388,8 +388,8 @@ def _held(query: str) -> str:
     return re.sub(r"FROM changes_\w+", r"\g<0> WHERE hold(_tidegate_n)", query)
 
 
-def _hold(reading: Path, go_on: Path) -> Callable[[int], bool]:
-    here, there = str(reading), str(go_on)
+def _hold(reading: Path, resume: Path) -> Callable[[int], bool]:
+    here, there = str(reading), str(resume)
 
     def hold(_: int) -> bool:
         open(here, "a").close()

@@ -13,13 +13,13 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.schema.aligned import aligned, is_same
+from tidegate.platform.core.schema.aligned import align_value, is_same
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type
 from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.schema.value_encoding import encoding
-from tidegate.platform.core.silver.presets import resolved
+from tidegate.platform.core.silver.presets import resolve_presets
 from tidegate.platform.operations.reset import reset_table
 from tidegate.platform.testing import TestLake
 
@@ -71,7 +71,7 @@ def test_values_of_types_at_random_keep_their_fields_by_name(tidegate_lake: Make
         given = _type(chance, 0)
         wanted = _otherwise(given, chance)
         value = _value(given, chance)
-        changed = aligned(given, wanted, f"v{place}")
+        changed = align_value(given, wanted, f"v{place}")
         cases.append((given, wanted, value))
         values.append(f"from_json('{json.dumps({'v': value})}', 'v {given.sql()}').v AS v{place}")
         changes.append(f"to_json(struct({changed} AS v), map('ignoreNullFields', 'false')), typeof({changed})")
@@ -82,7 +82,7 @@ def test_values_of_types_at_random_keep_their_fields_by_name(tidegate_lake: Make
         assert json.loads(row[2 * place])["v"] == _as(wanted, value), case
         assert row[2 * place + 1] == wanted.sql().replace("`", "").replace("integer", "int"), case
         assert is_same(given, wanted) == (given == wanted), case
-        assert [*TableSchema((Field("v", wanted),)).missing([Field("v", given)])] == [], case
+        assert [*TableSchema((Field("v", wanted),)).missing_fields([Field("v", given)])] == [], case
 
 
 def _type(chance: random.Random, depth: int) -> Type:
@@ -170,7 +170,7 @@ def test_values_are_decoded_at_their_limits(tidegate_lake: MakeLake) -> None:
         Field("source", parse_sql_type("struct<lsn:bigint>")),
         Field("op", parse_sql_type("string")),
     ]
-    row = resolved(SilverSpec.model_validate({"from": "debezium", "keys": ["id"], "every": 9}), columns).row
+    row = resolve_presets(SilverSpec.model_validate({"from": "debezium", "keys": ["id"], "every": 9}), columns).row
     was = "named_struct('id', 1, 'p', named_struct('y', 2, 'x', 1))"
     (found,) = spark.sql(
         f"SELECT {row}.p AS updated, (SELECT {row}.p FROM (SELECT {was} AS before, "

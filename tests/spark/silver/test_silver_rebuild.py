@@ -257,20 +257,20 @@ def test_a_rebuild_gives_what_merges_gave(tidegate_lake: MakeLake, kit: Any) -> 
         "wider": {"silver": {**silver, "order": "at", "stored_as": "scd2"}},
     }
     lake = tidegate_lake([{"name": name, "prefix": f"{name}/", "format": "json", **tables[name]} for name in tables])
-    one, other = {"k": [{"a": 1, "b": 2}, None], "l": []}, {"l": [], "k": [{"b": 2, "a": 1}, None]}
+    entry, other = {"k": [{"a": 1, "b": 2}, None], "l": []}, {"l": [], "k": [{"b": 2, "a": 1}, None]}
     alike = {"id": 2, "at": 1, "seq": 1, "v": "a"}
     none = {"id": None, "at": 1, "seq": 1, "v": "n"}
     newest = kit.second(lake, "history", "newest", silver)
     for number, rows in enumerate(
         (
-            ({"id": 1, "at": 1, "seq": 3, "v": "a", "m": one}, {**alike, "m": one}, none),
+            ({"id": 1, "at": 1, "seq": 3, "v": "a", "m": entry}, {**alike, "m": entry}, none),
             ({"id": 1, "at": 2, "seq": None, "v": "b"}, {**alike, "m": other}),
-            ({"id": 1, "at": 2, "seq": 1, "v": "c"}, {**alike, "at": 2, "v": None, "m": one}),
+            ({"id": 1, "at": 2, "seq": 1, "v": "c"}, {**alike, "at": 2, "v": None, "m": entry}),
         )
     ):
         _land(lake, kit, "history", number, *rows, second=newest)
-    _land(lake, kit, "alike", 1, {**alike, "m": one}, {**alike, "m": other})
-    _land(lake, kit, "alike", 2, {**alike, "m": one})
+    _land(lake, kit, "alike", 1, {**alike, "m": entry}, {**alike, "m": other})
+    _land(lake, kit, "alike", 2, {**alike, "m": entry})
     _land(lake, kit, "wider", 1, {"id": 1, "at": 1, "v": "a"}, {"id": 1, "at": 3, "v": "c"})
     _land(lake, kit, "wider", 2, {"id": 1, "at": 2, "v": None, "new": "b"})
     for spec in (newest, *map(lake.spec, tables)):

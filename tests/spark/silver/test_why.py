@@ -24,7 +24,7 @@ def why(lake: TestLake, table: str, *key: str) -> KeyHistory:
     return key_history(lake.lake, lake.spec(table), key)
 
 
-def told(found: KeyHistory) -> list[tuple[int | None, str]]:
+def fates_of(found: KeyHistory) -> list[tuple[int | None, str]]:
     return [(event.row.n, str(event.fate)) for event in found.events]
 
 
@@ -58,7 +58,7 @@ def test_each_row_of_a_key_is_followed_to_silver(
     kit.merge(lake, "orders")
     land("4", (1, "eu", 50, "d", ""))
     found = why(lake, "orders", "lower(region)=eu", "ref.id=1")
-    assert told(found) == [(4, "waits"), (2, "skipped"), (2, "won"), (3, "older"), (1, "older"), (1, "older")]
+    assert fates_of(found) == [(4, "waits"), (2, "skipped"), (2, "won"), (3, "older"), (1, "older"), (1, "older")]
     assert found.is_right
     assert found.verdict == (
         "silver.orders has the row of batch 2; 1 row waits for the next merge (silver holds batch 3, the ledger has 4)"
@@ -70,13 +70,13 @@ def test_each_row_of_a_key_is_followed_to_silver(
     assert newest.event.startswith("ObjectCreated:Put ")
     assert newest.recorded_at is not None
     kit.merge(lake, "orders")
-    assert told(why(lake, "orders", "ref.id=1", "lower(region)=eu"))[0] == (4, "tombstone")
+    assert fates_of(why(lake, "orders", "ref.id=1", "lower(region)=eu"))[0] == (4, "tombstone")
 
     # Somebody removes the tombstone, and then a row of silver.
     table = lake.lake.store.uri("silver", "orders")
     kit.query(lake, "DELETE FROM {t} WHERE _deleted", t=table)
     found = why(lake, "orders", "ref.id=1", "lower(region)=eu")
-    assert (told(found)[0], found.is_right) == ((4, "expired"), True)
+    assert (fates_of(found)[0], found.is_right) == ((4, "expired"), True)
     assert found.verdict == "silver.orders shows no row: the row of batch 4 deleted the key"
     kit.query(lake, "UPDATE {t} SET v = 'changed' WHERE ref.id = 2", t=table)
     found = why(lake, "orders", "ref.id=2", "lower(region)=eu")
@@ -120,7 +120,7 @@ def test_a_registered_table_s_rows_have_the_batch_of_their_file(tidegate_lake: M
         kit.run(lake, "orders")
     kit.merge(lake, "orders")
     found = why(lake, "orders", "id=1")
-    assert told(found) == [(2, "won"), (1, "tie")]
+    assert fates_of(found) == [(2, "won"), (1, "tie")]
     assert [event.found.address for event in found.events] == [
         f"s3://{lake.bucket}/orders/b.parquet",
         f"s3://{lake.bucket}/orders/a b.parquet",
@@ -130,7 +130,7 @@ def test_a_registered_table_s_rows_have_the_batch_of_their_file(tidegate_lake: M
     # The condition reaches the scan, so files whose statistics exclude the key are not read.
     work = merge_state(lake.lake, lake.spec("orders"))
     assert work is not None
-    rows = KeyRows.of(lake.lake, work)
+    rows = KeyRows.from_lake(lake.lake, work)
     plan = lake.lake.delta.session.sql(f"EXPLAIN {found.sql[0]}").collect()[0][0]
     assert rows.condition(["1"]) == "`id` = CAST('1' AS bigint)"
     assert "EqualTo(id,1)" in plan
@@ -138,5 +138,5 @@ def test_a_registered_table_s_rows_have_the_batch_of_their_file(tidegate_lake: M
     kit.query(lake, "OPTIMIZE {t}", t=kit.location(lake, "orders"))
     found = why(lake, "orders", "id=1")
     assert found.is_right
-    assert sorted(told(found), key=repr) == [(None, "tie"), (None, "won")]
+    assert sorted(fates_of(found), key=repr) == [(None, "tie"), (None, "won")]
     assert found.events[0].event == "its file was rewritten, so its batch is not known"

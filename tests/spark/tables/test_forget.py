@@ -88,7 +88,9 @@ def test_no_byte_of_a_forgotten_person_is_left(
         never = ("/_delta_log/", "batches/", "ledger/", "inbox/", "dagster", "dynamodb", "forgotten/", "operations/")
         assert not [key for key in planted if any(place in key for place in never)], "it must never come there"
 
-        found = {one.table: one for one in search_subjects(lake.lake, "person", [CANARY])}
+        found = {
+            search_subject.table: search_subject for search_subject in search_subjects(lake.lake, "person", [CANARY])
+        }
         assert (found["orders"].bronze, found["orders"].silver, found["orders"].kept) == (3, 2, {"quarantine/rows": 1})
         assert (found["clicks"].silver, found["clicks"].kept) == (
             2,
@@ -108,11 +110,11 @@ def test_no_byte_of_a_forgotten_person_is_left(
 
         noted = lake.lake.store.forgotten.note(request.id, "erased")
         assert noted is not None
-        assert [(one["table"], one["bronze"], one["kept"]) for one in noted["tables"]] == [
+        assert [(item["table"], item["bronze"], item["kept"]) for item in noted["tables"]] == [
             ("orders", 3, 1),
             ("clicks", found["clicks"].bronze, 4),
         ]
-        assert all(one["silver"] > 0 for one in noted["tables"])
+        assert all(item["silver"] > 0 for item in noted["tables"])
         audit = lake.sql(
             "SELECT asked_by, subjects, table_name, found_bronze, found_kept, left_with_producer, deleted_bronze, "
             "deleted_kept, done_at IS NOT NULL FROM lake.forgotten ORDER BY found_kept"
@@ -173,7 +175,7 @@ def _plant(lake: TestLake, kit: Any, instance: dg.DagsterInstance) -> None:
 
     def came() -> bool:
         lake.intake()
-        names = [item.key for item in store.objects.under(lake.lake_bucket, store.key("rows", "clicks", ""))]
+        names = [item.key for item in store.objects.list_under(lake.lake_bucket, store.key("rows", "clicks", ""))]
         rows = sum(int(name.rsplit("/", 1)[-1].split("-")[1]) for name in names)
         kept = list(store.quarantine.messages())
         return rows >= 3 and len(kept) >= 3
@@ -350,8 +352,8 @@ def test_files_wait_for_the_retention_and_a_late_request_fails_the_check(
     version = kit.state(lake, "orders").version
     work_off(lake.lake, "forget 2")
     assert kit.state(lake, "orders").version == version, "nothing is searched again before the time"
-    assert not state.late(datetime.now(UTC))
-    assert state.late(state.request.until + timedelta(seconds=1))
+    assert not state.is_late(datetime.now(UTC))
+    assert state.is_late(state.request.until + timedelta(seconds=1))
     assert forgetting.DONE == "done"
     # The list is for ever: without the subject, or with another one, no later row enters, also after a reset.
     _edit(lake, personal={"subject": "mail"})
@@ -416,7 +418,7 @@ def test_silver_forgets_the_rows_that_bronze_says_are_a_persons(
     assert unsearched_folders(lake.lake) == [*earlier, "silver/feed", "staging/old"]
     found = search_subjects(lake.lake, "person", ["42", "Ann"])
     expected = [*((name, 1, 1) for name in rows), ("moved", 0, 1), ("feed", 0, 0)]
-    assert [(one.table, one.bronze, one.silver) for one in found] == expected
+    assert [(item.table, item.bronze, item.silver) for item in found] == expected
     ask(lake.lake, "person", ["42", "Ann"], "eva")
     work_off(lake.lake, "forget 1")
     kept = [kit.silver(lake, name, "id") for name in rows]
@@ -580,7 +582,10 @@ def test_values_of_a_forgotten_person_that_bronze_no_longer_gives_leave_the_rows
     assert {(1, CANARY, None), (2, "k", "k"), (3, None, None), (5, CANARY, CANARY)} < set(vanished)
     assert theirs | {(6, 4, "sam", CANARY), (7, 4, "tom", CANARY)} < set(kit.silver(lake, "newest", columns))
     assert theirs < set(kit.silver(lake, "history", columns))
-    found = {one.table: (one.bronze, one.silver) for one in search_subjects(lake.lake, "person", [CANARY])}
+    found = {
+        search_subject.table: (search_subject.bronze, search_subject.silver)
+        for search_subject in search_subjects(lake.lake, "person", [CANARY])
+    }
     assert found == {"newest": (0, 5), "history": (0, 3)}, "rows of others, and those of the person in a history"
     # A value that an older version merged is of nobody knows whom.
     older = "transform_values(_left, (name, entry) -> regexp_replace(entry, ',\"by\".*', '}}'))"
@@ -610,7 +615,7 @@ def test_values_of_a_forgotten_person_that_bronze_no_longer_gives_leave_the_rows
     assert kit.silver(lake, "history", columns) == history
     noted = lake.lake.store.forgotten.note(request.id, "erased")
     assert noted is not None
-    assert [(one["table"], one["emptied"]) for one in noted["tables"]] == [("newest", 5), ("history", 0)]
+    assert [(item["table"], item["emptied"]) for item in noted["tables"]] == [("newest", 5), ("history", 0)]
     counted = "SELECT table_name, emptied_silver FROM lake.forgotten ORDER BY table_name"
     assert [tuple(row) for row in lake.sql(counted)] == [("history", 0), ("newest", 5)]
     everything = "SELECT to_json(struct(*)) FROM {t}"
@@ -688,7 +693,7 @@ def test_silver_forgets_rows_of_every_column_that_a_subject_ever_had(
     with pytest.raises(SubjectProblem, match=r"silver\.orders has rows in which buyer may be customer by earlier"):
         search_subjects(lake.lake, "person", ["43"])
     rebuild_silver(lake.lake, "silver.orders", by="eva")
-    assert [one.silver for one in search_subjects(lake.lake, "person", ["43"])] == [1]
+    assert [search_subject.silver for search_subject in search_subjects(lake.lake, "person", ["43"])] == [1]
     assert silver_ids() == [11, 12, 21]
 
 

@@ -40,7 +40,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def objects(lake: TestLake, bucket: str, prefix: str = "") -> dict[str, str]:
     """Returns the etags of objects by key. Logs are left out: a checkpoint may be on its way."""
-    found = lake.lake.store.objects.under(bucket, prefix)
+    found = lake.lake.store.objects.list_under(bucket, prefix)
     return {item.key: item.etag for item in found if "/_delta_log/" not in item.key}
 
 
@@ -131,7 +131,7 @@ def test_the_files_of_a_registered_table_are_the_producer_s(
     assert metadata["checkpoints"] >= 1
     assert metadata["merged_files"] == 0
     log = f"{S3Address.parse_s3a(location).key}/_delta_log/"
-    names = [item.key for item in lake.lake.store.objects.under(lake.bucket, log)]
+    names = [item.key for item in lake.lake.store.objects.list_under(lake.bucket, log)]
     assert any(name.endswith(".checkpoint.parquet") for name in names)
     with pytest.raises(vacuum.NotOurs, match="is not below the lake root"):
         vacuum.vacuum(lake.lake, location, timedelta())
@@ -153,7 +153,7 @@ def test_an_inventory_finds_what_a_listing_finds_and_what_is_newer_stays(
 
     put("orphan", "k=a%3Ab/orphan", "k=c d/ü.parquet", "x/y/single", "k=1/_SUCCESS", "_hidden/a", "x/_tmp/a", "k=1/.a")
     put("noncurrent", "young", "x//y")
-    listed = list(lake.lake.store.objects.under(lake.lake_bucket, folder))
+    listed = list(lake.lake.store.objects.list_under(lake.lake_bucket, folder))
     hour = timedelta(hours=1)
     lines = [
         Line(
@@ -178,13 +178,13 @@ def test_an_inventory_finds_what_a_listing_finds_and_what_is_newer_stays(
     monkeypatch.setattr(tables, "keep_for", lambda *_: timedelta())
     monkeypatch.setattr(file_source, "MIN_FILES", 1)
     there = objects(lake, lake.lake_bucket, folder)
-    unneeded = lake.lake.delta.upkeep.unneeded
+    unneeded = lake.lake.delta.upkeep.find_unneeded
     inventories = kit.location(lake, "objects")
     version = lake.lake.delta.table_state(inventories).version
     found = folder_objects(session, inventories, version, lake.lake_bucket, folder)
     in_log = sum("/_delta_log/" in line.key for line in lines)
     files = len(lines) - in_log - 1
-    assert sorted(folder_inventories(found), key=lambda one: one.configuration) == [
+    assert sorted(folder_inventories(found), key=lambda folder_inventory: folder_inventory.configuration) == [
         FolderInventory("all", created, in_log, files, described=files),
         FolderInventory("older", created - 60, in_log, files, described=0),
     ]

@@ -86,7 +86,7 @@ def test_an_older_ledger_and_batch_are_read_and_the_next_batches_follow(
     assert [row["n"] for row in timed] == [older.batch.n, newer.batch.n]
 
     sales = lake.lake.table(lake.key("sales")).ledger
-    held = sales.quarantined(sales.clock().version)
+    held = sales.quarantined_objects(sales.clock().version)
     assert [(found.key, found.reason_and_folder.count("; see s3://")) for found in held] == [
         ("sales/a.csv", 1), ("sales/b.csv", 1), ("sales/c.csv", 1),
     ]  # fmt: skip

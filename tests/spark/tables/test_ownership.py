@@ -108,7 +108,9 @@ def test_a_dropped_table_stops_ingestion_with_the_remedy(tidegate_lake: MakeLake
     lake = tidegate_lake([ORDERS])
     _land(lake, kit, 1)
     objects = lake.lake.store.objects
-    log = {item.key: objects.get(lake.bucket, item.key) for item in objects.under(lake.bucket, "orders/_delta_log/")}
+    log = {
+        item.key: objects.get(lake.bucket, item.key) for item in objects.list_under(lake.bucket, "orders/_delta_log/")
+    }
     objects.delete(lake.bucket, log)
 
     message = _refusal(lake, kit, 2, "TIDEGATE_DROPPED")
@@ -124,7 +126,7 @@ def test_a_dropped_table_starts_over_as_the_remedy_says(tidegate_lake: MakeLake,
     lake = tidegate_lake([ORDERS])
     _land(lake, kit, 1)
     store, key = lake.lake.store, lake.key("orders")
-    log = [item.key for item in store.objects.under(lake.bucket, "orders/_delta_log/")]
+    log = [item.key for item in store.objects.list_under(lake.bucket, "orders/_delta_log/")]
     store.objects.delete(lake.bucket, log)
     message = _refusal(lake, kit, 2, "TIDEGATE_DROPPED")
 
@@ -134,7 +136,7 @@ def test_a_dropped_table_starts_over_as_the_remedy_says(tidegate_lake: MakeLake,
         DeltaLog(lake.clients, location).forget()
     for place in places:
         root, _, name = place.partition("/")
-        found = store.objects.under(store.bucket, store.key(root, name.rstrip("/")))
+        found = store.objects.list_under(store.bucket, store.key(root, name.rstrip("/")))
         assert found
         store.objects.delete(store.bucket, [item.key for item in found])
 
@@ -226,7 +228,7 @@ def test_a_sql_name_whose_table_is_gone_goes_to_the_next_table(tidegate_lake: Ma
     _land(first, kit, 1)
     objects = first.lake.store.objects
     bucket, prefix = S3Address.parse_s3a(kit.location(first, "orders"))
-    objects.delete(bucket, [item.key for item in objects.under(bucket, f"{prefix}/")])
+    objects.delete(bucket, [item.key for item in objects.list_under(bucket, f"{prefix}/")])
     second = tidegate_lake([ORDERS])
 
     _land(second, kit, 2)

@@ -60,12 +60,14 @@ def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_t
     assert "1 files that are not in the table (quarantined, or never announced) are tried" in shell.said()
     assert "KEPT     2 rows stay as they are" in shell.said()
     assert "sales/gone.csv" in shell.said()
-    assert lake.lake.store.inbox.waiting() == [], "nothing was changed"
+    assert lake.lake.store.inbox.waiting_manifests() == [], "nothing was changed"
     run_rebuild(shell, "sales", None, None, yes=True)
     inbox = lake.lake.store.inbox
     hints = [
         hint
-        for manifest in inbox.of(table_key).read([manifest.id for manifest in inbox.waiting(table_key)])
+        for manifest in inbox.table_inbox(table_key).read(
+            [manifest.id for manifest in inbox.waiting_manifests(table_key)]
+        )
         for hint in manifest.hints
     ]
     first = plan_rebuild(lake.lake, table_key)
@@ -96,11 +98,11 @@ def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_t
     assert kit.bronze(lake, "sales", "id, CAST(price AS string)")[-1] == (90, "1.50")
     times = kit.bronze(lake, "sales", "id, _source_event_time")
     assert [row for row in times if row[0] < 90] == events, "that is when the files came"
-    assert kit.state(lake, "sales").schema.named("price").type.sql() == "decimal(9,2)", "as lake.yaml says"
+    assert kit.state(lake, "sales").schema.find_column("price").type.sql() == "decimal(9,2)", "as lake.yaml says"
     kept = f"SELECT DISTINCT _source_path FROM {{t}} WHERE _batch <= {first.n}"
     assert [row[0] for row in kit.query(lake, kept, t=location)] == [f"s3://{lake.bucket}/sales/gone.csv"]
 
     # The same hints change nothing when they come again.
-    inbox.put([Manifest.new(table_key, "rebuild", hints[:3])])
+    inbox.put([Manifest.create(table_key, "rebuild", hints[:3])])
     (done,) = kit.run(lake, "sales", listing=False)
     assert (done.batch.adds, done.batch.removes, done.batch.rows) == ((), (), ())

@@ -78,13 +78,13 @@ def test_a_redriven_file_replaces_its_rows_in_one_commit(
     assert [row[:3] + row[4:5] for row in now if row[3] == "odd.csv"] == [(3, 2, 3.5, 2)]
     SqlNames(lake.lake).name_tables()
 
-    def apart() -> set[tuple[str, str]]:
+    def quarantined_rows() -> set[tuple[str, str]]:
         query = "SELECT key, raw FROM lake.quarantine WHERE kind = 'row' AND table_name = 'sales'"
         found = [(row["key"].removeprefix("sales/"), row["raw"]) for row in kit.query(lake, query)]
         assert len(found) == len(set(found)), "a row is shown twice"
         return set(found)
 
-    assert apart() == {("odd.csv", "2,2,1.234"), ("worse.csv", "6,1,six")}
+    assert quarantined_rows() == {("odd.csv", "2,2,1.234"), ("worse.csv", "6,1,six")}
     merged = kit.merge(lake, "sales")
     assert merged.why_full == "files were read again, and their rows in bronze replaced"
     # The older row of a key is visible again, because the newer row was wrong.
@@ -102,7 +102,7 @@ def test_a_redriven_file_replaces_its_rows_in_one_commit(
     assert (status, reason[:25]) == ("quarantined", "read again, and refused: ")
     assert reason.endswith("its rows in the table stay")
     assert kit.bronze(lake, "sales", columns) == now
-    assert apart() == {("odd.csv", "2,2,1.234"), ("worse.csv", "6,1,six")}
+    assert quarantined_rows() == {("odd.csv", "2,2,1.234"), ("worse.csv", "6,1,six")}
 
     # Both files are redriven with the first settings, one of them twice. An event of that file reports nothing new.
     _configure(lake, format="csv")
@@ -113,6 +113,6 @@ def test_a_redriven_file_replaces_its_rows_in_one_commit(
     (done,) = kit.run(lake, "sales", listing=False)
     assert done.batch.counts()["committed"] == 2
     assert [row[:4] for row in kit.bronze(lake, "sales", columns)] == [row[:4] for row in before]
-    assert apart() == {("odd.csv", '3,2,"3,5"'), ("worse.csv", "6,1,six")}
+    assert quarantined_rows() == {("odd.csv", '3,2,"3,5"'), ("worse.csv", "6,1,six")}
     kit.merge(lake, "sales")
     assert kit.silver(lake, "sales", "id, at, v") == [(1, 1, 1.5), (2, 2, 1.234), (5, 1, 5.5)]

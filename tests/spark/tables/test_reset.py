@@ -58,7 +58,7 @@ def test_a_wedged_table_starts_over_and_a_reset_that_dies_is_finished_by_repeati
     old = lake.lake.table(lake.key("orders"))
     # No run can ever commit this decided batch.
     stray = replace(first.batch, n=2, generation="somebody else's", create=None, adds=(), rows=(), digest="")
-    wedge = replace(stray, after_version=first.landed.version).sealed()
+    wedge = replace(stray, after_version=first.landed.version).seal()
     old.batches.decide(wedge)
     put("c", 4)
     for _ in range(2):
@@ -85,7 +85,7 @@ def test_a_wedged_table_starts_over_and_a_reset_that_dies_is_finished_by_repeati
     # The producers' files, the old ledger and the old versions of the table still exist.
     now = {item["Key"]: item["ETag"] for item in lake.clients.s3.list_objects_v2(Bucket=lake.bucket)["Contents"]}
     assert {item["Key"]: item["ETag"] for item in files}.items() <= now.items()
-    assert len(old.ledger.committed(old.ledger.clock()[0])) == 2
+    assert len(old.ledger.committed_readings(old.ledger.clock()[0])) == 2
     assert sorted(kit.query(lake, "SELECT id FROM {t} VERSION AS OF 0", t=kit.location(lake, "orders"))) == before
     # Silver treats it as another table. Of two rows with the same order, the row of the new generation wins.
     merged = kit.merge(lake, "orders")
@@ -114,7 +114,7 @@ def test_a_run_that_slept_through_a_reset_changes_nothing(asleep_at: str, tidega
     kit.run(lake, "orders")
     assert kit.bronze(lake, "orders") == [(1,), (2,), (3,)]
     assert {status for status, _ in kit.fate(lake, "orders").values()} == {"committed"}
-    assert lake.lake.store.inbox.waiting() == []
+    assert lake.lake.store.inbox.waiting_manifests() == []
 
 
 def test_a_run_that_removes_files_and_a_reset_lose_no_row_between_them(
@@ -192,7 +192,7 @@ def test_a_wrong_birth_is_put_right_and_rows_that_would_not_come_back_are_asked_
     with pytest.raises(ResetRefused, match=r"none of the 2 files that were tried would get in.*column id is bigint"):
         _reset(lake, "orders")
     assert kit.bronze(lake, "orders", "id") == [(1,), (2,)]
-    assert not [*lake.lake.store.objects.under(lake.lake_bucket, lake.lake.store.key("staging", ""))]
+    assert not [*lake.lake.store.objects.list_under(lake.lake_bucket, lake.lake.store.key("staging", ""))]
     _configure(lake, columns={})
 
     lake.delete("orders/1.parquet")
@@ -230,7 +230,7 @@ def test_quarantined_objects_are_read_again_once_their_cause_is_fixed(
     run_reset(shell, "orders", None, None, yes=False, accept_loss=False)
     config = {"ops": {"redrive_op": {"config": {"table": lake.key("orders"), "key": "*/2.json"}}}}
     assert redrive_job(lake.config).execute_in_process(run_config=config, resources={"lake": lake.resource}).success
-    assert lake.lake.store.inbox.waiting() == [], "all three only say what they would do"
+    assert lake.lake.store.inbox.waiting_manifests() == [], "all three only say what they would do"
     assert "1 in quarantine" in shell.said()
     assert "2 objects under" in shell.said()
     assert "Nothing was changed. To do it: tidegate reset orders --yes" in shell.said()

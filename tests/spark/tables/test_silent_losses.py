@@ -140,7 +140,7 @@ def test_a_file_that_another_writer_s_commit_added_is_not_asked_for_for_ever(tid
         ("committed", {"committed": 1}),
     ]
     assert done[1].batch.adds == ()
-    assert lake.lake.store.inbox.waiting(lake.key("orders")) == []
+    assert lake.lake.store.inbox.waiting_manifests(lake.key("orders")) == []
     assert len(kit.bronze(lake, "orders")) == 6
     (row,) = done[1].batch.rows
     assert row.reason == "another writer's commit had added it to the table"
@@ -282,8 +282,8 @@ def test_l9_a_batch_that_is_not_the_one_that_landed_touches_neither_ledger_nor_i
     before = kit.ledger(lake, "items")
     store, table_key = lake.lake.store, lake.key("items")
     batches = lake.lake.table(table_key).batches
-    waiting = Manifest.new(table_key, "intake", [Hint("items/b.json")])
-    stale = replace(landed.batch, rows=(), adds=(), manifests=(waiting.id,)).sealed()
+    waiting = Manifest.create(table_key, "intake", [Hint("items/b.json")])
+    stale = replace(landed.batch, rows=(), adds=(), manifests=(waiting.id,)).seal()
     store.objects.delete(store.bucket, [store.key("batches", table_key, f"{stale.n:020d}.json")])
     assert batches.decide(stale) == stale
     store.inbox.put([waiting])
@@ -293,5 +293,5 @@ def test_l9_a_batch_that_is_not_the_one_that_landed_touches_neither_ledger_nor_i
     with pytest.raises(RuntimeError, match="carries digest"):
         record(lake.lake.table(table_key), stale, again, "stale", print, begun=0.0)
 
-    assert [manifest.id for manifest in store.inbox.waiting(table_key)] == [waiting.id]
+    assert [manifest.id for manifest in store.inbox.waiting_manifests(table_key)] == [waiting.id]
     assert kit.ledger(lake, "items") == before

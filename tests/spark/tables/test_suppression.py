@@ -218,7 +218,7 @@ def _quarantined(lake: TestLake, table: str, key: str) -> list[str]:
     """Returns the texts of the rows of an object that the ledger's last row of it has in quarantine."""
     folder = lake.lake.store.key("quarantine", "rows", lake.key(table), "")
     objects, found = lake.lake.store.objects, []
-    for item in objects.under(lake.lake_bucket, folder):
+    for item in objects.list_under(lake.lake_bucket, folder):
         for line in (objects.get(lake.lake_bucket, item.key) or b"").decode().splitlines():
             body = json.loads(line)
             if body["_source_path"].endswith(key):

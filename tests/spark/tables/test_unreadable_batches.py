@@ -97,7 +97,11 @@ def test_the_server_ends_what_takes_too_long_and_the_next_run_reads_it(
         with pytest.raises(ReadTooLong, match=r"read loaded/a\.json alone of"):
             kit.run(lake, "loaded")
     inbox = lake.lake.table(lake.key("loaded")).inbox
-    hints = [hint for manifest in inbox.read(one.id for one in inbox.waiting()) for hint in manifest.hints]
+    hints = [
+        hint
+        for manifest in inbox.read(manifest.id for manifest in inbox.waiting_manifests())
+        for hint in manifest.hints
+    ]
     assert "ReadTooLongAlone" in {hint.cause.name for hint in hints}
     kit.run(lake, "loaded")
     assert kit.bronze(lake, "loaded", "id") == [("a",)]

@@ -13,7 +13,7 @@ Row = dict[str, Any]
 Kind = Literal["same", "copy", "either", "quarantined", "same or quarantined", "rows"]
 
 #: The ids of a file's rows count up from the file's place among the table's files, times this number.
-IDS_APART = 1000
+ID_STEP = 1000
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Case:
     @property
     def good_id(self) -> int:
         """The id of the row in the good file."""
-        return IDS_APART * (len(self.files) + 1)
+        return ID_STEP * (len(self.files) + 1)
 
     @property
     def loaded(self) -> bool:

@@ -57,7 +57,7 @@ def lines(*objects: Row) -> Callable[[Workshop], Made]:
     """A maker of JSON lines. It adds the ids."""
 
     def make(shop: Workshop) -> Made:
-        rows = [{"id": id, **one} for id, one in zip(shop.ids(len(objects)), objects, strict=True)]
+        rows = [{"id": id, **entry} for id, entry in zip(shop.ids(len(objects)), objects, strict=True)]
         return _made("".join(f"{json.dumps(row)}\n" for row in rows))
 
     return make

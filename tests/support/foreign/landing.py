@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.foreign.case import IDS_APART, Case, File, Made, Row, Workshop
+from tests.support.foreign.case import ID_STEP, Case, File, Made, Row, Workshop
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
 from tidegate.platform.core.bronze.ledger import LedgerRow
@@ -79,7 +79,7 @@ class Landing:
     def _make(self, case: Case, place: int, file: File) -> Made:
         folder = self._folder / case.name / str(place)
         folder.mkdir(parents=True, exist_ok=True)
-        return file.make(Workshop(folder, self.lake.lake.delta.session, IDS_APART * place))
+        return file.make(Workshop(folder, self.lake.lake.delta.session, ID_STEP * place))
 
     def _run(self, case: Case, landed: Landed) -> None:
         try:

@@ -65,8 +65,8 @@ def _day_too(day: int) -> Callable[[Workshop], Made]:
 
 def _in_folder(values: dict[str, str], expect: Expect = EITHER) -> Callable[[Workshop], Made]:
     def make(shop: Workshop) -> Made:
-        one = made(pa.table({"id": shop.ids(1)}))
-        return Made(one.body, [{**row, **values} for row in one.rows])
+        item = made(pa.table({"id": shop.ids(1)}))
+        return Made(item.body, [{**row, **values} for row in item.rows])
 
     return make
 

@@ -135,7 +135,7 @@ class FaultLake(TestLake):
     @cached_property
     def lake(self) -> Lake:
         """Handles with a separate session: the session that other lakes share dies with a server."""
-        return self._exit.enter_context(self.resource.opened())
+        return self._exit.enter_context(self.resource.open_lake())
 
     def take_in(self) -> None:
         """Drain the queue until every event of every put and delete has become a hint."""
@@ -177,7 +177,7 @@ class FaultLake(TestLake):
         return {
             (bucket, item.key): item.etag
             for bucket in (self.bucket, self.lake_bucket)
-            for item in store.under(bucket, "")
+            for item in store.list_under(bucket, "")
         }
 
     def disconnect(self) -> None:
@@ -218,7 +218,7 @@ class Watched:
     Attributes:
         rows: ids that must be in bronze, with the number of times.
         outcomes: ledger decisions that must exist, by key and status.
-        apart: texts of rows that must be quarantined, by key, in the folder that the ledger names.
+        quarantined_texts: texts of rows that must be quarantined, by key, in the folder that the ledger names.
         events: ids of the events that intake has seen.
     """
 
@@ -229,7 +229,7 @@ class Watched:
         self.table_key = lake.key(name)
         self.rows: Counter[int] = Counter()
         self.outcomes: Counter[tuple[str, str]] = Counter()
-        self.apart: Counter[tuple[str, str]] = Counter()
+        self.quarantined_texts: Counter[tuple[str, str]] = Counter()
         self.events: Counter[str | None] = Counter()
         self._content: dict[str, tuple[bytes, list[int]]] = {}
         #: Files that the next second wave removes, overwrites and redrives.
@@ -257,7 +257,7 @@ class Watched:
         self._put(stem, b"neither PAR1 nor JSON\n", [])
         self.outcomes[self.key(stem), "quarantined"] += 1
         if not self.registered:
-            self.apart[self.key(stem), "neither PAR1 nor JSON"] += 1
+            self.quarantined_texts[self.key(stem), "neither PAR1 nor JSON"] += 1
 
     def mixed(self, stem: str) -> None:
         """Put a file with new rows and, if rows can be quarantined, one row that fits no table."""
@@ -268,14 +268,14 @@ class Watched:
         self._put(stem, self._body(ids) + b"no JSON\n", ids)
         self.outcomes[self.key(stem), "committed"] += 1
         self.rows.update(ids)
-        self.apart[self.key(stem), "no JSON"] += 1
+        self.quarantined_texts[self.key(stem), "no JSON"] += 1
 
     def redrive(self, stem: str) -> None:
         """Redrive a file with quarantined rows. It brings the same rows, and each must exist once."""
         if self.registered:
             return
         hint = Hint(self.key(stem), Redriven())
-        self.lake.lake.store.inbox.put([Manifest.new(self.table_key, "redrive", [hint])])
+        self.lake.lake.store.inbox.put([Manifest.create(self.table_key, "redrive", [hint])])
         self.events[None] += 1
         self.outcomes[self.key(stem), "committed"] += 1
 
@@ -286,7 +286,7 @@ class Watched:
         ledger, key = self.lake.lake.table(self.table_key).ledger, self.key(stem)
         n = ledger.memory(*ledger.clock(), [key])[1][key].n
         hint = Hint(key, Rebuild(Replacement(n, n)))
-        self.lake.lake.store.inbox.put([Manifest.new(self.table_key, "rebuild", [hint])])
+        self.lake.lake.store.inbox.put([Manifest.create(self.table_key, "rebuild", [hint])])
         self.events[None] += 1
         self.outcomes[key, "committed"] += 1
 
@@ -373,7 +373,7 @@ class Watched:
         )
         assert not changed, f"a run that died at {seam} still changed something, which SIGKILL forbids: {changed}"
 
-    def stands_at(self, seam: str) -> Standing:
+    def hold_at(self, seam: str) -> Standing:
         """A run in this process that is stopped at a seam after `wait_reached` returns."""
         disturbed = self.lake.disturbed()
         standing = Standing(
@@ -415,15 +415,15 @@ class Watched:
         """The ledger's header rows by batch number: exactly one for each number, without a gap."""
         return self._headers(self._ledger())
 
-    def told_by_listings(self) -> Counter[str]:
+    def reported_by_listings(self) -> Counter[str]:
         """Keys of the decisions that came from listings, not from events."""
         return Counter(row["key"] for row in self._ledger() if row["kind"] == "row" and row["event_id"] is None)
 
     def check(self) -> None:
         """Check that exactly the expected rows and decisions exist, once each."""
         store = self.lake.lake.store
-        waiting = [manifest.id for manifest in store.inbox.waiting(self.table_key)]
-        assert not waiting, f"{self.name}: left in the inbox: {store.inbox.of(self.table_key).read(waiting)}"
+        waiting = [manifest.id for manifest in store.inbox.waiting_manifests(self.table_key)]
+        assert not waiting, f"{self.name}: left in the inbox: {store.inbox.table_inbox(self.table_key).read(waiting)}"
         self._check_rows()
         ledger = self._ledger()
         headers = self._headers(ledger)
@@ -436,7 +436,7 @@ class Watched:
         rows = [row for row in ledger if row["kind"] == "row"]
         self._equal("decisions by event", Counter(row["event_id"] for row in rows), self.events)
         self._equal("outcomes", Counter((row["key"], row["status"]) for row in rows), self.outcomes)
-        self._equal("quarantined rows", Counter(self._apart(rows)), self.apart)
+        self._equal("quarantined rows", Counter(self._quarantined_texts(rows)), self.quarantined_texts)
         if not self.registered:
             self._check_tags(rows)
 
@@ -455,7 +455,7 @@ class Watched:
         }
         assert tagged == loaded, f"{self.name}: tags of files"
 
-    def _apart(self, ledger: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    def _quarantined_texts(self, ledger: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
         """Key and text of every quarantined row in the folders that the ledger names, of each object's last reading."""
         s3 = self.lake.clients.s3
         read = [row for row in ledger if row["status"] in ("committed", "quarantined")]

@@ -31,7 +31,7 @@ class Objects:
     def upload(self, bucket: str, key: str, file: Path) -> None:
         self.put(bucket, key, file.read_bytes())
 
-    def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
+    def list_under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
         for key in sorted(key for key in self.bodies if key.startswith(prefix) and key > after):
             if key in self.bodies:
                 yield Listed(key, "etag", len(self.bodies[key].encode()), 0.0)

@@ -19,7 +19,7 @@ def objects(lake: TestLake, prefix: str = "") -> dict[str, bytes]:
 
 def staged(lake: TestLake) -> list[str]:
     """Keys of the objects that wait for their copy."""
-    return [item.key for item in lake.lake.store.objects.under(lake.lake_bucket, "lake/outputs/")]
+    return [item.key for item in lake.lake.store.objects.list_under(lake.lake_bucket, "lake/outputs/")]
 
 
 def configure(lake: TestLake, **table: Any) -> None:

@@ -66,7 +66,7 @@ class RowCourse:
 
     def check(self) -> None:
         """Check that every row exists once, and that nothing waits."""
-        assert not self.lake.lake.store.inbox.waiting(self.table_key)
+        assert not self.lake.lake.store.inbox.waiting_manifests(self.table_key)
         birth = self.lake.lake.table(self.table_key).birth
         assert birth is not None
         found = self.lake.lake.delta.session.read.format("delta").load(birth.location).select("id", "name").collect()

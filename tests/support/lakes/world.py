@@ -14,8 +14,8 @@ from pyspark.errors import PySparkException
 
 from tests.support.lakes.objects import Objects
 from tidegate.platform.bronze.completion.datasets import plan_datasets
-from tidegate.platform.bronze.completion.whole import complete, failures, withdraw
-from tidegate.platform.bronze.prepare.late_reads import ReadTooLong, keep_first_part, reading
+from tidegate.platform.bronze.completion.whole import failures, record_entering_signals, withdraw
+from tidegate.platform.bronze.prepare.late_reads import ReadTooLong, keep_first_part, limit_reading
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.hint import Event, Hint, HintCause
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
@@ -80,7 +80,7 @@ class World:
             ledger=SimpleNamespace(memory=lambda _version, _n, keys: (None, self.known(keys))),
             waiting_signals=store.waiting_signals("landing.t"),
             source=SimpleNamespace(
-                under=self.under,
+                list_under=self.list_under,
                 head=self.head,
                 head_many=lambda keys: {key: self.head(key) for key in keys},
                 objects=SimpleNamespace(get=self.get),
@@ -104,7 +104,7 @@ class World:
             raise TooLarge
         return body
 
-    def under(self, prefix: str, after: str = "") -> Iterator[Listed]:
+    def list_under(self, prefix: str, after: str = "") -> Iterator[Listed]:
         for key, (body, at) in sorted(self.objects.items()):
             if key.startswith(prefix):
                 yield Listed(key, hashlib.md5(body).hexdigest(), len(body), at)
@@ -135,7 +135,7 @@ class World:
         )
         keep_first_part(plan)
         self.reads.append(0.0)
-        within = reading(self.fake, plan, self.run_seconds) if self.seconds else nullcontext()
+        within = limit_reading(self.fake, plan, self.run_seconds) if self.seconds else nullcontext()
         with suppress(ReadTooLong), within:
             self._record(plan, self._whole(plan))
         return plan
@@ -155,7 +155,7 @@ class World:
             for failure in failed:
                 withdraw(plan, failure)
             prepared = self._prepare(plan)
-        complete(plan, prepared)
+        record_entering_signals(plan, prepared)
         return prepared
 
     def _record(self, plan: Plan, prepared: PreparedBatch) -> None:

@@ -85,7 +85,7 @@ class LogStoreProcess:
         self._next(deadline)
         return self
 
-    def tell(self, command: str) -> None:
+    def send_line(self, command: str) -> None:
         """Send a command."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{command}\n".encode())
@@ -97,7 +97,7 @@ class LogStoreProcess:
 
     def ask(self, command: str, deadline: float = 60.0) -> str:
         """Send a command. Returns the next line of its output."""
-        self.tell(command)
+        self.send_line(command)
         return self._next(deadline)
 
     def pause(self) -> None:
@@ -126,7 +126,7 @@ class LogStoreProcess:
         """
         given = {"test.store": store} | _own(settings)
         hosted = HostedStore(self, name)
-        hosted.tell("\t".join(["open", table, *(f"{key}={value}" for key, value in given.items())]))
+        hosted.send_line("\t".join(["open", table, *(f"{key}={value}" for key, value in given.items())]))
         return hosted
 
     def _next(self, deadline: float) -> str:
@@ -157,14 +157,14 @@ class HostedStore:
         assert self.answer(deadline) == "ready"
         return self
 
-    def tell(self, command: str) -> None:
-        self._host.tell(self._prefix + command)
+    def send_line(self, command: str) -> None:
+        self._host.send_line(self._prefix + command)
 
     def answer(self, deadline: float = 60.0) -> str:
         return self._host.next_of(self._prefix, deadline)
 
     def ask(self, command: str, deadline: float = 60.0) -> str:
-        self.tell(command)
+        self.send_line(command)
         return self.answer(deadline)
 
 

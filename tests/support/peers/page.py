@@ -14,7 +14,7 @@ Each line is a report of another product's issue tracker, and what becomes of su
 all of them through the real pipeline. The inputs are in `tests/support/peers`, and are written by us. `python -m
 tests.support.peers.page` writes this page from them.
 """
-_MENDED = {
+_FIXED = {
     "NVIDIA/cudf#21993": "The time was one second off here, too, until the parts of a time below zero were read.",
     "NVIDIA/cudf#11525": "The time was one second off here, too.",
     "databricks/spark-csv#390": "The whole file was refused here, if that row was its first.",
@@ -38,8 +38,8 @@ def _lines(cases: Sequence[Peer | Changes]) -> Iterator[str]:
     for case in cases:
         repository, _, number = case.source.partition("#")
         link = f"[{case.source}](https://github.com/{repository}/issues/{number})"
-        mended = _MENDED.get(case.source, "")
-        yield f"| {link} | {case.was} | {' '.join(filter(None, [_outcome(case), mended]))} |\n"
+        fixed = _FIXED.get(case.source, "")
+        yield f"| {link} | {case.was} | {' '.join(filter(None, [_outcome(case), fixed]))} |\n"
 
 
 def _outcome(case: Peer | Changes) -> str:

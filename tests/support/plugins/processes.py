@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from tidegate.platform.local.process.ports import listening
+from tidegate.platform.local.process.ports import accepts_connections
 from tidegate.platform.local.process.process import Process
 
 
@@ -47,7 +47,7 @@ def listens(process: Process, port: int, deadline: float = 60.0) -> None:
         RuntimeError: the server ended, or did not accept in time; then it is stopped.
     """
     end = time.monotonic() + deadline
-    while not listening(port, 1.0):
+    while not accepts_connections(port, 1.0):
         if time.monotonic() > end or not process.alive:
             tail = process.tail()
             process.stop()

@@ -112,7 +112,7 @@ class Client:
     def pause(self) -> None:
         """SIGSTOP."""
         os.kill(self._pid, signal.SIGSTOP)
-        wait_until(self._stands, "client to stop")
+        wait_until(self._is_stopped, "client to stop")
 
     def resume(self) -> None:
         """SIGCONT."""
@@ -135,7 +135,7 @@ class Client:
         assert self._process.pid is not None
         return self._process.pid
 
-    def _stands(self) -> bool:
+    def _is_stopped(self) -> bool:
         found = subprocess.run(["ps", "-o", "stat=", "-p", str(self._pid)], capture_output=True, text=True, timeout=30)
         return found.stdout.strip().startswith("T")
 
@@ -155,7 +155,7 @@ def _main(environ: Mapping[str, str], log: Path, table_key: str, folder: Path, r
         spark_token=os.environ["SPARK_CONNECT_AUTHENTICATE_TOKEN"],
         aws=AwsResource(max_attempts=1),
     )
-    with resource.opened() as lake:
+    with resource.open_lake() as lake:
         if merging:
             (spec,) = (spec for spec in lake.config.tables if spec.table_key.encode() == table_key)
             merge_table(lake, spec, functools.partial(print, flush=True))

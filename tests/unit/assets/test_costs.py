@@ -64,7 +64,7 @@ def test_the_page_shows_tables_by_cost_with_their_months_and_remedies() -> None:
     assert line == {"table": "b", "remedy": text, "saved $ a month": 1.5}
     units = {record.data["figure"]: record.data for record in found["figures"].records}
     assert units.keys() == set(FIGURES)
-    assert units["sqs_request"] == {"figure": "sqs_request", **FIGURES.of("sqs_request").to_json(), "value": "4e-07"}
+    assert units["sqs_request"] == {"figure": "sqs_request", **FIGURES.find("sqs_request").to_json(), "value": "4e-07"}
     few = costs_metadata(LakeCosts([report("a", 1.0)]), FIGURES, CostsSpec())
     assert not {"remedies", "more", "more_remedies", "more_pages", "not_read"} & few.keys()
 

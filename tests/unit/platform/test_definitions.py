@@ -404,12 +404,12 @@ def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
     monkeypatch.setattr(run_requests, "MAX_RUNS", max_runs)
     monkeypatch.setattr(due_tables, "MAX_SHARED_TABLES", 5)
     monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store, config=paper.config))
-    fetch, under = dg.DagsterInstance.get_run_records, Objects.under
+    fetch, under = dg.DagsterInstance.get_run_records, Objects.list_under
     monkeypatch.setattr(
         dg.DagsterInstance, "get_run_records", lambda *given, **more: queries.append(1) or fetch(*given, **more)
     )
     monkeypatch.setattr(
-        Objects, "under", lambda *given, **more: (listings.append(1) or item for item in under(*given, **more))
+        Objects, "list_under", lambda *given, **more: (listings.append(1) or item for item in under(*given, **more))
     )
     make_run(instance, dg.DagsterRunStatus.STARTED, {"dagster/partition": tables[3]})
     make_run(instance, dg.DagsterRunStatus.FAILURE, {"dagster/partition": tables[5], FAILURES_TAG: "9"})

@@ -219,8 +219,8 @@ def test_the_index_of_decisions_has_each_with_its_title_status_and_amendments() 
         assert said, f"{name} has no Status"
         assert said[1] == status, name
         assert numbers(said[2]) <= amends[int(number)] | amended[int(number)], name
-    assert {(a, b) for a, those in amends.items() for b in those} == {
-        (b, a) for a, those in amended.items() for b in those
+    assert {(a, b) for a, amendments in amends.items() for b in amendments} == {
+        (b, a) for a, amendments in amended.items() for b in amendments
     }
     missing = set(range(1, _IN_USE + 1)) - set(amends)
     assert set(map(int, re.findall(r"^There is no decision (\d+):", index, re.MULTILINE))) == missing

@@ -13,7 +13,7 @@ import pytest
 from tidegate.platform.bronze.prepare.formats.json_files import Json
 from tidegate.platform.core.completion.named_parts import named_parts
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.events.envelopes import open_body, published
+from tidegate.platform.core.events.envelopes import open_body, unwrap_publication
 from tidegate.platform.core.events.row_queue import RowOrigin, row_of
 from tidegate.platform.core.foreign_json import MAX_LEVELS, foreign_json, foreign_row
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
@@ -164,7 +164,7 @@ def _at(document: Any, place: tuple[str | int, ...]) -> Any:
 def test_an_envelope_is_one_however_its_names_are_written(escaped: str) -> None:
     """The intake opens it by its names as they are read, so routes and row queues have to, too."""
     envelope = {"Type": "Notification", "TopicArn": "t", "MessageId": "m", "Timestamp": "x", "Message": "{}"}
-    text, publication = published(json.dumps(envelope).replace("TopicArn", escaped))
+    text, publication = unwrap_publication(json.dumps(envelope).replace("TopicArn", escaped))
     assert (text, publication and publication.topic) == ("{}", "t")
 
 

@@ -28,13 +28,13 @@ from rich.cells import cell_len
 from rich.table import Table
 
 from tests.support.hostile_names import LONG_NAMES, NAMES, ODDER_NAMES, TOO_LONG, generated
-from tidegate.assets.catalog import _in_step
+from tidegate.assets.catalog import _check_in_step
 from tidegate.assets.health.report import HealthReport
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import evaluation_event, kept_description
 from tidegate.assets.presentation.columns import column_changes, column_schema
-from tidegate.assets.presentation.copied_sql import copied
-from tidegate.assets.presentation.markdown import listed
+from tidegate.assets.presentation.copied_sql import format_queries
+from tidegate.assets.presentation.markdown import list_lines
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.routes.report import RouteState, Waiting
@@ -57,7 +57,7 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.yaml_document import flow
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.markdown import cell
-from tidegate.platform.core.schema.column_types import Field, folded, quoted
+from tidegate.platform.core.schema.column_types import Field, fold_name, quote_name
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import check_names
 from tidegate.platform.core.schema.sql_types import parse_sql_type
@@ -81,7 +81,7 @@ def _columns(*names: str, partitions: tuple[str, ...] = ()) -> TableSchema:
 
 def _glue_table(name: str) -> None:
     for schema in (_columns("id", name), _columns("id", name, partitions=(name,))):
-        entry = table_entry("raw", "t", "s3://lake/t", schema, ("lake", "key"), {folded(name): name, "id": name})
+        entry = table_entry("raw", "t", "s3://lake/t", schema, ("lake", "key"), {fold_name(name): name, "id": name})
         storage, path = entry.input["StorageDescriptor"]["Columns"], entry.input["PartitionKeys"]
         taken = [] if entry.left_out else [name.lower()]
         assert [column["Name"] for column in (*storage, *path)] == ["id", *taken]
@@ -93,7 +93,7 @@ def _glue_table(name: str) -> None:
 
 
 def _glue_view(name: str) -> None:
-    entry = view_entry("clean", "t", "t_all", _columns("id", name), (), ("lake", "key"), {folded(name): name})
+    entry = view_entry("clean", "t", "t_all", _columns("id", name), (), ("lake", "key"), {fold_name(name): name})
     assert [column["Name"] for column in entry.input["StorageDescriptor"]["Columns"]] == [
         "id", *([] if entry.left_out else [name.lower()]),
     ]  # fmt: skip
@@ -106,15 +106,15 @@ def _standard_sql(name: str) -> None:
 
 
 def _dagster_s_columns(name: str) -> None:
-    shown = column_schema(_columns("id", name), {folded(name): name}, {name: name})
+    shown = column_schema(_columns("id", name), {fold_name(name): name}, {name: name})
     assert deserialize_value(serialize_value(shown), dg.TableSchema) == shown
     changes = column_changes(column_schema(_columns("id")), shown)
     assert changes == [f"{name} bigint is new"]
-    _only_letters(listed(changes).value)
+    _only_letters(list_lines(changes).value)
 
 
 def _markdown(name: str) -> None:
-    for text in (listed([name]).value, bars(name, [(name, 1.0, "1")]), f"| a | b |\n|-|-|\n| {cell(name)} | x |"):
+    for text in (list_lines([name]).value, bars(name, [(name, 1.0, "1")]), f"| a | b |\n|-|-|\n| {cell(name)} | x |"):
         _only_letters(text)
 
 
@@ -146,7 +146,7 @@ def _descriptions_of_checks(name: str) -> None:
     route = RouteSpec.model_validate({"name": "r", "topic": "arn:aws:sns:eu-west-1:123456789012:t"})
     lake: Any = SimpleNamespace(delta=SimpleNamespace(check_session_alive=lambda: None))
     with patch.object(export_check, "export_changes", side_effect=error):
-        exports = export_check.exported(lake, spec, asset)
+        exports = export_check.check_export(lake, spec, asset)
     with patch.object(audit_check, "compare", side_effect=error):
         compared = audit_check.equals_bronze(lake, spec, asset, instance)
     whole: Any = SimpleNamespace(paths=(), size=0, is_whole=True)
@@ -158,7 +158,7 @@ def _descriptions_of_checks(name: str) -> None:
         exports,
         compared,
         audit_check._result(spec, asset, found, 0),
-        _in_step(LakeNames().catalog, CatalogSync(1, [CatalogChange(name, f"has {name}", failed=True)])),
+        _check_in_step(LakeNames().catalog, CatalogSync(1, [CatalogChange(name, f"has {name}", failed=True)])),
     ]
     described = [result.description for result in results if result.description]
     assert len(described) == 7
@@ -175,7 +175,7 @@ def _descriptions_of_columns(name: str) -> None:
 
 
 def _copied_queries(name: str) -> None:
-    kinds = [block.type for block in _READER.parse(copied([f"SELECT {quoted(name)}", "SELECT 1"]).value)]
+    kinds = [block.type for block in _READER.parse(format_queries([f"SELECT {quote_name(name)}", "SELECT 1"]).value)]
     assert [kind for kind in kinds if not kind.startswith(("paragraph", "inline"))] == ["fence", "fence"]
 
 
@@ -224,7 +224,7 @@ def _header_of_csv(name: str) -> None:
 
 
 def _expectation(name: str) -> None:
-    condition = f"{quoted(name)} IS NOT NULL"
+    condition = f"{quote_name(name)} IS NOT NULL"
     silver = SilverSpec.model_validate({"keys": ["id"], "order": "at", "every": 60, "expect": {"e": condition}})
     spec: Any = SimpleNamespace(name="t", silver=silver)
     (result,) = expectation_results(spec, dg.AssetKey("t"), {"e": 1}, expectations(silver))
@@ -234,7 +234,7 @@ def _expectation(name: str) -> None:
 
 def _why(name: str) -> None:
     found = KeyHistory(
-        "silver.t", f"{name} = 1", (), False, None, (), name, False, (f"SELECT {quoted(name)}",), (name,)
+        "silver.t", f"{name} = 1", (), False, None, (), name, False, (f"SELECT {quote_name(name)}",), (name,)
     )
     said = _printed(lambda terminal: _show(terminal, found))
     assert not _CONTROL.search(said)
@@ -244,7 +244,7 @@ def _why(name: str) -> None:
 
 
 def _copied_command(name: str) -> None:
-    query = f"SELECT {quoted(name)}"
+    query = f"SELECT {quote_name(name)}"
     if "\x00" not in name:  # No argument of a process has one.
         line = command("sql", query)
         assert _between_quotes(line).isdisjoint("!$`\\\n;&|<>(){}#")

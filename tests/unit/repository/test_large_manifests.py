@@ -21,7 +21,7 @@ _FOLDER = S3Address("inventories", "of/landing/daily/2026-01-01T00-00Z/")
 
 def _inventory(body: bytes) -> None:
     checksum = hashlib.md5(body, usedforsecurity=False).hexdigest().encode()
-    deliveries.proven(None, _FOLDER, checksum, body)  # type: ignore[arg-type]
+    deliveries.prove_inventory(None, _FOLDER, checksum, body)  # type: ignore[arg-type]
 
 
 def _dataset(body: bytes) -> None:
@@ -29,7 +29,7 @@ def _dataset(body: bytes) -> None:
     key = SimpleNamespace(bucket="landing", prefix="t/")
     table: Any = SimpleNamespace(source=SimpleNamespace(objects=objects), key=key)
     name: Any = SimpleNamespace(kind=None, manifest_of=lambda key: key)
-    parts._named(table, name, SimpleNamespace(key="t/_manifest"))  # type: ignore[arg-type]
+    parts._read_named_parts(table, name, SimpleNamespace(key="t/_manifest"))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("read", [_inventory, _dataset])

@@ -65,8 +65,12 @@ def _calls(name: str) -> Iterator[tuple[str, str, ast.Call]]:
             functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
             for call in ast.walk(tree):
                 if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] == name:
-                    around = [one for one in functions if one.lineno <= call.lineno <= (one.end_lineno or 0)]
-                    inner = max(around, key=lambda one: one.lineno, default=None)
+                    around = [
+                        function
+                        for function in functions
+                        if function.lineno <= call.lineno <= (function.end_lineno or 0)
+                    ]
+                    inner = max(around, key=lambda function_def: function_def.lineno, default=None)
                     yield path.relative_to(ROOT).as_posix(), inner.name if inner else "", call
 
 

@@ -15,10 +15,10 @@ from tests.support.tracked import ROOT, tracked
 from tidegate.platform.bronze.prepare.formats.json_files import is_by_line
 from tidegate.platform.cli.check.lake import _owners
 from tidegate.platform.core.completion.named_parts import named_parts
-from tidegate.platform.core.events.envelopes import open_body, published
+from tidegate.platform.core.events.envelopes import open_body, unwrap_publication
 from tidegate.platform.core.events.row_queue import RowOrigin, row_of
 from tidegate.platform.core.foreign_json import MAX_VALUES, foreign_json, foreign_row
-from tidegate.platform.core.forwarding.bodies import halves
+from tidegate.platform.core.forwarding.bodies import split_in_halves
 from tidegate.platform.core.infer.avro_schema import read_stated_columns, schema_of_file
 from tidegate.platform.core.inventory.manifest import Inventory
 from tidegate.platform.forgetting.kept_row import parsed_object
@@ -120,8 +120,8 @@ def _avro(schema: str) -> bytes:
 #: Each way of a document of others into Python.
 _DOORS: dict[str, Callable[[str], object]] = {
     "an event": open_body,
-    "an envelope": lambda text: published(text.replace("[", '["TopicArn",', 1)),
-    "a body that is divided": halves,
+    "an envelope": lambda text: unwrap_publication(text.replace("[", '["TopicArn",', 1)),
+    "a body that is divided": split_in_halves,
     "a row": lambda text: row_of(text, RowOrigin("id", 1_767_225_600_000)),
     "a message that is sent again": message_from_body,
     "a kept row": parsed_object,

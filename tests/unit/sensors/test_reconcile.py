@@ -42,7 +42,7 @@ from tidegate.sensors.reconcile import (
     MAX_LISTING_RUNS,
     ListingRequests,
     build_reconcile_sensor,
-    due,
+    due_tables,
     intervals_of,
     reconcile_requests,
 )
@@ -58,8 +58,8 @@ class Prefix(Objects):
     def bucket_exists(self, bucket: str) -> bool:
         return True
 
-    def under(self, bucket: str, prefix: str, after: str = "") -> Any:
-        for item in super().under(bucket, prefix, after):
+    def list_under(self, bucket: str, prefix: str, after: str = "") -> Any:
+        for item in super().list_under(bucket, prefix, after):
             yield SimpleNamespace(key=item.key, etag=self.bodies[item.key], size=item.size, modified=0.0)
 
 
@@ -101,7 +101,9 @@ def listed(
             except Died:
                 if not reached:
                     break  # after the last part
-    manifests = store.inbox.of(table.table_key).read([manifest.id for manifest in store.inbox.waiting(table.table_key)])
+    manifests = store.inbox.table_inbox(table.table_key).read(
+        [manifest.id for manifest in store.inbox.waiting_manifests(table.table_key)]
+    )
     assert all(len(manifest.hints) <= max_files for manifest in manifests)
     return sorted((hint.key, hint.cause.name) for manifest in manifests for hint in manifest.hints)
 
@@ -177,7 +179,7 @@ def test_who_waited_longest_is_listed_first_and_few_at_a_time() -> None:
     asked: dict[str, int] = {}
     turns: list[str] = []
     for tick in range(500):
-        found = due(intervals, asked, 5000 + tick * 10, runs=TableRuns(), broken={}, max_due=MAX_LISTING_RUNS)
+        found = due_tables(intervals, asked, 5000 + tick * 10, runs=TableRuns(), broken={}, max_due=MAX_LISTING_RUNS)
         asked = found.asked
         assert len(found.tables) <= MAX_LISTING_RUNS
         turns += found.tables
@@ -188,9 +190,9 @@ def test_who_waited_longest_is_listed_first_and_few_at_a_time() -> None:
 
 def test_new_tables_are_not_listed_all_at_once() -> None:
     intervals = {f"t{i:04}": DAY for i in range(1000)}
-    found = due(intervals, {}, 1_000_000.0, runs=TableRuns(), broken={}, max_due=1000)
+    found = due_tables(intervals, {}, 1_000_000.0, runs=TableRuns(), broken={}, max_due=1000)
     assert found.tables == []
-    in_an_hour = due(intervals, found.asked, 1_003_600.0, runs=TableRuns(), broken={}, max_due=1000)
+    in_an_hour = due_tables(intervals, found.asked, 1_003_600.0, runs=TableRuns(), broken={}, max_due=1000)
     assert 10 < len(in_an_hour.tables) < 100
 
 
@@ -205,7 +207,7 @@ def test_a_table_at_work_or_at_rest_waits_and_a_listing_that_failed_is_asked_for
         (TableRuns(failures={"a": Failures(1, 900)}), {"a": 1100.0}, 1550, ["a"]),
         (TableRuns(), {"a": 900.0}, 1500, []),
     ]:
-        found = due({"a": 600}, asked, now, runs=runs, broken=broken, max_due=9)
+        found = due_tables({"a": 600}, asked, now, runs=runs, broken=broken, max_due=9)
         assert found.tables == wanted
         assert found.asked == {"a": now if wanted else 1000}, "who waits keeps its turn"
 
@@ -241,9 +243,9 @@ def test_when_tables_were_asked_for_is_in_an_object_and_the_cursor_stays_small()
     cursor: str | None = None
     written, largest, listed = 0, 0, Counter[str]()
     for tick in range(960):  # eight hours
-        before, now = ListingRequests.of(store.listing_times.read(), cursor), 1e9 + 30 * tick
-        found = due(intervals, before.asked, now, runs=TableRuns(), broken={}, max_due=MAX_LISTING_RUNS)
-        stored, after = before.after(found)
+        before, now = ListingRequests.from_stored(store.listing_times.read(), cursor), 1e9 + 30 * tick
+        found = due_tables(intervals, before.asked, now, runs=TableRuns(), broken={}, max_due=MAX_LISTING_RUNS)
+        stored, after = before.update_after(found)
         if stored is not None:
             store.listing_times.write(stored)
             written += 1
@@ -260,18 +262,18 @@ def test_when_tables_were_asked_for_is_in_an_object_and_the_cursor_stays_small()
 
 def test_what_an_older_release_remembers_in_its_cursor_is_read(config: LakeConfig) -> None:
     old = json.dumps({ORDERS: 10**9, ITEMS: 10**9 + 1000})
-    before = ListingRequests.of({}, old)
+    before = ListingRequests.from_stored({}, old)
     assert before.asked == json.loads(old)
-    found = due(
+    found = due_tables(
         {ORDERS: 600, ITEMS: DAY, PLAIN: DAY}, before.asked, 10**9 + 2000, runs=TableRuns(), broken={}, max_due=9
     )
-    stored, cursor = before.after(found)
+    stored, cursor = before.update_after(found)
     assert stored == {**json.loads(old), PLAIN: found.asked[PLAIN]}
     assert json.loads(cursor) == {"asked": {ORDERS: 10**9 + 2000}}
     store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
     assert store.listing_times.read() == {}
     store.listing_times.write(stored)
-    assert ListingRequests.of(store.listing_times.read(), cursor).asked == found.asked
+    assert ListingRequests.from_stored(store.listing_times.read(), cursor).asked == found.asked
     for odd in ("{", "[]", '{"asked": 3}', '{"asked": {"a": "b"}}'):
         store.objects.put("lake", "root/reconcile.json", odd)
         assert store.listing_times.read() == {}

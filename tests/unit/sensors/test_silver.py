@@ -56,7 +56,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         answer["looks"] += 1
         return answer["work"]
 
-    monkeypatch.setattr(LakeResource, "opened", opened)
+    monkeypatch.setattr(LakeResource, "open_lake", opened)
     monkeypatch.setattr(silver, "pending_merge", pending_merge)
     return answer
 

@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.lake.room import TooLarge
 from tidegate.platform.lake.time_left import seconds_left
 
@@ -49,7 +49,7 @@ def csv_problem(body: BinaryIO, options: CsvOptions, *, packed: bool, limit: int
     plain = cast(BinaryIO, GzipMembers(body)) if packed else body
     begun = io.BufferedReader(cast(io.RawIOBase, plain))
     try:
-        options = options.of(begun.peek(len(codecs.BOM_UTF8)))
+        options = options.choose_options(begun.peek(len(codecs.BOM_UTF8)))
     except BrokenGzip as error:
         return f"broken gzip: {error}; write the file again"
     text = io.TextIOWrapper(begun, options.codec, newline="")
@@ -93,7 +93,7 @@ def _names(row: Sequence[str]) -> list[str]:
 
 
 def _name(cell: str) -> str:
-    return folded(cell.lstrip(_MARK).strip())
+    return fold_name(cell.lstrip(_MARK).strip())
 
 
 class _Lines(Iterator[str]):

@@ -20,7 +20,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
 from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, sniff_csv
 from tidegate.platform.core.keys.file_format import FORMATS
-from tidegate.platform.core.schema.column_types import Decimal, Field, Simple, Type, folded
+from tidegate.platform.core.schema.column_types import Decimal, Field, Simple, Type, fold_name
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_names
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -51,7 +51,7 @@ class Csv(Format):
 
     def look(self, head: bytes, whole: bool, spec: TableSpec) -> Look:
         """Return the header's names, and how the lines of the file are written."""
-        options = spec.csv.of(head)
+        options = spec.csv.choose_options(head)
         try:
             rows, trailing = _first_rows(head, whole, options)
         except csv.Error as error:
@@ -79,13 +79,13 @@ class Csv(Format):
     def doubts(self, key: str, head: bytes, whole: bool, spec: TableSpec, schema: TableSchema) -> list[str]:
         """Return doubts about a header that looks like values, and columns that are text because of a few cells."""
         try:
-            names, columns = _first_cells(head, whole, spec.csv.of(head))
+            names, columns = _first_cells(head, whole, spec.csv.choose_options(head))
         except csv.Error as error:
             raise ValueError(str(error)) from error
-        declared = {folded(name) for name in spec.columns}
+        declared = {fold_name(name) for name in spec.columns}
         text = {field.name for field in schema.columns if field.type == Simple("string")}
         header = header_doubt(names) if spec.csv.header and not declared else None
-        cells = {name: some for name, some in columns.items() if name in text and folded(name) not in declared}
+        cells = {name: some for name, some in columns.items() if name in text and fold_name(name) not in declared}
         return ([f"of {key}, {header}"] if header else []) + text_doubts(cells, spec.csv.nulls)
 
     def group(self, file: SourceFile) -> Hashable:
@@ -94,12 +94,12 @@ class Csv(Format):
 
     def infer(self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known) -> list[Field]:
         """Return the narrowest types that hold each cell as it is written."""
-        no_cells = {folded(field.name) for field in known.schema.columns if not has_cells(field.type)}
+        no_cells = {fold_name(field.name) for field in known.schema.columns if not has_cells(field.type)}
         # A header that names a struct makes its files misfits, so they have no say.
-        able = [files for files in groups if no_cells.isdisjoint(map(folded, files[0].names))]
+        able = [files for files in groups if no_cells.isdisjoint(map(fold_name, files[0].names))]
         if not able:
             return []
-        asked = known.request((_reading(files, spec), files) for files in able)
+        asked = known.request((_reading_options(files, spec), files) for files in able)
         return [parse_shown_field(field) for field in delta.infer_csv(asked, known.schema)["fields"]]
 
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
@@ -108,11 +108,11 @@ class Csv(Format):
         Raises:
             Misfit: cells cannot hold values of a column's type.
         """
-        names = {folded(name) for name in files[0].names}
+        names = {fold_name(name) for name in files[0].names}
         for field in schema.columns:
-            if folded(field.name) in names:
+            if fold_name(field.name) in names:
                 check_type(field.type)
-        return _reading(files, spec)
+        return _reading_options(files, spec)
 
     def problem(self, body: BinaryIO, *, packed: bool, spec: TableSpec, limit: int) -> str | None:
         """Read the bytes as the standard says. Returns why that is impossible, or None."""
@@ -153,7 +153,7 @@ def _first_rows(head: bytes, whole: bool, options: CsvOptions) -> tuple[list[lis
     Raises:
         csv.Error: the quoting of the header, or of the first row, is broken.
     """
-    lines = _Lines(_decoded(head, whole, options))
+    lines = _Lines(_decode_text(head, whole, options))
     rows = ((row, row[-1] == "" and lines.ends_with(options.delimiter)) for row in options.rows(lines) if row)
     found = list(islice(rows, 2))
     more = len(found) == 2 and len(found[1][0]) == len(found[0][0]) + 1
@@ -194,13 +194,13 @@ def _first_cells(head: bytes, whole: bool, options: CsvOptions) -> tuple[list[st
     return names, {name: [row[place] for row in cells if place < len(row)] for place, name in enumerate(names)}
 
 
-def _reading(files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
+def _reading_options(files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
     options = spec.csv
     return {
         "reader": "csv",
         "whole": not files[0].by_line,
         "names": files[0].names,
-        "declared": [folded(name) for name in spec.columns],
+        "declared": [fold_name(name) for name in spec.columns],
         "csv": {
             "delimiter": options.delimiter,
             "quote": options.quote,
@@ -214,7 +214,7 @@ def _reading(files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
     }
 
 
-def _decoded(head: bytes, whole: bool, options: CsvOptions) -> str:
+def _decode_text(head: bytes, whole: bool, options: CsvOptions) -> str:
     try:
         # The bytes may end inside a character.
         return codecs.getincrementaldecoder(options.codec)().decode(head, final=whole)

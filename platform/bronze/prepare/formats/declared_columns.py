@@ -19,7 +19,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.infer.avro_schema import HEAD_BYTES, schema_of_file
 from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, check_names
 from tidegate.platform.core.keys.file_format import FORMATS
-from tidegate.platform.core.schema.column_types import Field, folded
+from tidegate.platform.core.schema.column_types import Field, fold_name
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.lake import Table
@@ -29,7 +29,9 @@ from tidegate.platform.lake.spark.delta import Delta
 class DeclaredColumns(Format):
     """A format whose files declare their columns. No row of a file that can be read is bad."""
 
-    def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
+    def add_declared_columns(
+        self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch
+    ) -> list[SourceFile]:
         """Return the files with their columns.
 
         A file that cannot be read is quarantined, or deferred if it changed meanwhile.
@@ -42,7 +44,7 @@ class DeclaredColumns(Format):
             columns = found[file.path]
             if not isinstance(columns, str):
                 readable.append(replace(file, fields=tuple(columns)))
-            elif file.body is None and _changed(table, file):
+            elif file.body is None and _has_changed(table, file):
                 prepared.defer(file.candidate)
             else:
                 prepared.quarantine(file.candidate, columns)
@@ -57,7 +59,7 @@ class DeclaredColumns(Format):
 
     def check_path(self, file: SourceFile, values: Mapping[str, str | None]) -> None:
         """Refuse a column that is in the file and in its path: only the rows could prove that both are equal."""
-        both = {folded(name) for name in values} & {folded(field.name) for field in file.fields or ()}
+        both = {fold_name(name) for name in values} & {fold_name(field.name) for field in file.fields or ()}
         if both:
             raise Misfit(f"column {min(both)} is in the file and in its path; leave it out of the file")
 
@@ -70,7 +72,7 @@ class DeclaredColumns(Format):
         return {"reader": self.readers[0]}
 
 
-def _changed(table: Table, file: SourceFile) -> bool:
+def _has_changed(table: Table, file: SourceFile) -> bool:
     """Return whether the object changed since the look, so that Spark may have read two objects as one."""
     probe = table.source.head(file.candidate.key)
     return not isinstance(probe, S3Found) or probe.etag != file.candidate.found.etag
@@ -86,7 +88,7 @@ class Avro(DeclaredColumns):
         """Return the columns that the schema in the header declares, and problems of their names."""
         schema = schema_of_file(sample.first_bytes(HEAD_BYTES))
         columns = {field.name: field.type.sql() for field in schema.columns()}
-        return SniffedFile(columns, problems=check_names(list(columns), loaded=True), stated=schema.stated())
+        return SniffedFile(columns, problems=check_names(list(columns), loaded=True), stated=schema.stated_columns())
 
 
 class Orc(DeclaredColumns):

@@ -164,7 +164,9 @@ class Format(ABC):
         """
         return SniffedFile()
 
-    def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
+    def add_declared_columns(
+        self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch
+    ) -> list[SourceFile]:
         """Return the files with the columns that they declare, or unchanged if only their rows show the columns.
 
         Args:
@@ -243,7 +245,7 @@ class Format(ABC):
 
     def new_names(self, file: SourceFile, schema: TableSchema) -> Collection[str]:
         """Return the columns that the header of a file names and the table does not have."""
-        return [name for name in file.names if schema.named(name) is None]
+        return [name for name in file.names if schema.find_column(name) is None]
 
     def has_unnamed_columns(self, file: SourceFile, schema: TableSchema) -> bool:
         """Return whether, before a table's birth, the rows of a file show columns that no header names."""

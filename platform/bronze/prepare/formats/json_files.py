@@ -17,9 +17,9 @@ from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, sniff_json
 from tidegate.platform.core.json_end import TooDeep, json_end
 from tidegate.platform.core.keys.file_format import FORMATS
-from tidegate.platform.core.schema.column_types import MAX_LEVELS, Array, Field, Map, Simple, Struct, folded
+from tidegate.platform.core.schema.column_types import MAX_LEVELS, Array, Field, Map, Simple, Struct, fold_name
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.platform.core.schema.names import usable
+from tidegate.platform.core.schema.names import usable_fields
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.schema.united import parse_shown_field
 from tidegate.platform.lake.spark.delta import Delta
@@ -57,15 +57,15 @@ class Json(Format):
         # A column of such a name makes no row bad where what no column takes is kept as text.
         reserved = None if spec.policy == "rescue" else sorted(known.schema.reserved)
         asked = known.request(
-            ({**self._reader(files, spec), "refusal": refusal(spec.policy), "reserved": reserved}, files)
+            ({**self._reader_options(files, spec), "refusal": refusal(spec.policy), "reserved": reserved}, files)
             for files in groups
         )
         found = delta.infer_json(asked, known.schema, MAX_LEVELS)
-        return usable([parse_shown_field(field) for field in found["fields"]])
+        return usable_fields([parse_shown_field(field) for field in found["fields"]])
 
-    def _reader(self, files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
+    def _reader_options(self, files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
         # A declared column takes every spelling of its name.
-        declared = [folded(name) for name in spec.columns]
+        declared = [fold_name(name) for name in spec.columns]
         return {"reader": self.readers[0], "whole": not files[0].by_line, "declared": declared}
 
     def new_names(self, file: SourceFile, schema: TableSchema) -> Collection[str]:
@@ -74,7 +74,7 @@ class Json(Format):
 
     def has_unnamed_columns(self, file: SourceFile, schema: TableSchema) -> bool:
         """Return whether the first object has columns that lake.yaml does not declare."""
-        return not file.names or any(schema.named(name) is None for name in file.names)
+        return not file.names or any(schema.find_column(name) is None for name in file.names)
 
     def read(self, files: Sequence[SourceFile], schema: TableSchema, spec: TableSpec) -> dict[str, Any]:
         """Return the reader that watches Spark's parser: it finds fields that the table does not have, and drops none.
@@ -87,7 +87,7 @@ class Json(Format):
         is_feed = spec.silver is not None and spec.silver.preset == "debezium"
         # The tombstone of a deleted key is a record without a value, and some sinks write it as a line `null`.
         return {
-            **self._reader(files, spec),
+            **self._reader_options(files, spec),
             "refusal": refusal(spec.policy),
             "reserved": sorted(schema.reserved),
             "leaves_null_out": is_feed,
@@ -117,7 +117,7 @@ class JsonLines(Json):
         output = spec.output
         assert output is not None
         return {
-            **self._reader(files, spec),
+            **self._reader_options(files, spec),
             "layout": output.template.layout(output.pattern.parts if output.pattern else ()),
         }
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tidegate.platform.bronze.prepare.formats.declared_columns import DeclaredColumns
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
-from tidegate.platform.bronze.prepare.parquet_candidates import check_both, copied, parquet_footers
+from tidegate.platform.bronze.prepare.parquet_candidates import check_both, copy_files, parquet_footers
 from tidegate.platform.bronze.prepare.scratch_object import scratch_object
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.files.parquet.bad import BadParquet
@@ -41,13 +41,15 @@ class Parquet(DeclaredColumns):
         stated = read_stated_columns(footer_metadata(tail))
         return SniffedFile(columns, problems=check_names(list(columns), loaded=False), stated=stated)
 
-    def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
+    def add_declared_columns(
+        self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch
+    ) -> list[SourceFile]:
         """Return the files with their footers. Spark reads a copy instead of a file that it would misread."""
         by_key = {file.candidate.key: file for file in files}
         candidates = [file.candidate for file in files]
         footers = parquet_footers(table.source, candidates, prepared)
         places = {candidate.key: scratch_object(table, ".parquet") for candidate, _ in footers}
-        ready = copied(table, footers, lambda candidate: places[candidate.key].address, prepared)
+        ready = copy_files(table, footers, lambda candidate: places[candidate.key].address, prepared)
         return [
             replace(
                 by_key[candidate.key],
@@ -77,7 +79,9 @@ class Parquet(DeclaredColumns):
 class ParquetObjects(Parquet):
     """Parquet whose footers are read by the server that puts files together. No file is copied first."""
 
-    def declared(self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
+    def add_declared_columns(
+        self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch
+    ) -> list[SourceFile]:
         """Return the files unchanged: their columns are no columns of a table."""
         return list(files)
 

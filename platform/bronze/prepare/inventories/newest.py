@@ -26,7 +26,7 @@ def newest_deliveries(table: Table, count: int = 1) -> dict[Subject, list[Delive
         count: number of deliveries of each subject.
     """
     keys = last_keys_of_folders(table.ledger, table.ledger.clock().version, count)
-    return group_by_subject(found for key in keys if (found := Delivery.of(key, table.key.prefix)))
+    return group_by_subject(found for key in keys if (found := Delivery.from_key(key, table.key.prefix)))
 
 
 def newest_keys_below(ledger: Ledger, version: int, folders: Collection[str]) -> dict[str, str]:
@@ -46,7 +46,7 @@ def newest_keys_below(ledger: Ledger, version: int, folders: Collection[str]) ->
         some = wanted[start : start + _LISTED_FOLDERS]
         below = any_of([F.col("key").startswith(folder) for folder in some])
         folder = F.coalesce(*(F.when(F.col("key").startswith(folder), F.lit(folder)) for folder in some))
-        found = rows.where(below).groupBy(folder.alias("folder")).agg(F.max(_by_folder())["key"].alias("key"))
+        found = rows.where(below).groupBy(folder.alias("folder")).agg(F.max(_folder_order())["key"].alias("key"))
         newest |= {row["folder"]: row["key"] for row in found.collect()}
     return newest
 
@@ -62,12 +62,12 @@ def last_keys_of_folders(ledger: Ledger, version: int, count: int) -> list[str]:
     if version < 0:
         return []
     folder = F.regexp_replace("key", "[^/]*/[^/]*$", "")
-    last = F.slice(F.sort_array(F.collect_set(_by_folder()), asc=False), 1, count)["key"].alias("keys")
+    last = F.slice(F.sort_array(F.collect_set(_folder_order()), asc=False), 1, count)["key"].alias("keys")
     found = ledger.committed_rows(version).groupBy(folder.alias("folder")).agg(last)
     return [key for row in found.collect() for key in row["keys"]]
 
 
-def _by_folder() -> Column:
+def _folder_order() -> Column:
     """Returns a key with its folder before it, because the order of keys is another: "a-b/x" is before "a/x"."""
     return F.struct(F.regexp_replace("key", "/[^/]*$", "").alias("folder"), "key")
 
@@ -79,4 +79,4 @@ def find_late_inventories(table: Table) -> list[LateInventory] | None:
     deliveries = chain.from_iterable(newest_deliveries(table, 3).values())
     found = late_inventories(deliveries, spec=table.spec.inventories)
     # The destination lists other buckets, and never itself.
-    return [one for one in found if one.subject.bucket != table.key.bucket]
+    return [late_inventory for late_inventory in found if late_inventory.subject.bucket != table.key.bucket]

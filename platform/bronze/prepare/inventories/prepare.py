@@ -18,7 +18,7 @@ from tidegate.platform.bronze.prepare.table_columns import present_schema, refus
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Remove, SignalDecision
 from tidegate.platform.core.bronze.birth import Birth
-from tidegate.platform.core.bronze.ledger import Status, bounded
+from tidegate.platform.core.bronze.ledger import Status, shorten_reason
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Candidate
 from tidegate.platform.core.inventory.columns import PARTITIONS, first_columns, with_fields
 from tidegate.platform.core.inventory.delivery import (
@@ -72,7 +72,7 @@ class _Preparation:
             )
         self.prepared.schema = base or first_columns(SOURCE_FIELDS)
         for candidate in self.work.plan.candidates:
-            if delivery := Delivery.of(candidate.key, self.table.key.prefix):
+            if delivery := Delivery.from_key(candidate.key, self.table.key.prefix):
                 self.candidates[delivery] = candidate
             else:
                 self.prepared.quarantine(candidate, "it is no manifest.checksum of an inventory right below the prefix")
@@ -101,13 +101,15 @@ class _Preparation:
         # If another run has recorded a batch meanwhile, this one's batch has its number and is not decided.
         version = self.table.ledger.clock().version
         found = newest_keys_below(self.table.ledger, version, list(folders))
-        deliveries = (Delivery.of(key, self.table.key.prefix) for key in found.values())
+        deliveries = (Delivery.from_key(key, self.table.key.prefix) for key in found.values())
         return {delivery.subject: delivery.began for delivery in deliveries if delivery}
 
     def _round(self, waiting: Mapping[Subject, list[Delivery]]) -> dict[Subject, list[Delivery]]:
         """Try the newest delivery of each subject. Returns the deliveries before those that could not enter."""
         newest = [deliveries[0] for deliveries in waiting.values()]
-        entries = self._bounded(self._prove_deliveries([one for one in newest if not self._is_old(one)]))
+        entries = self._limit_to_batch(
+            self._prove_deliveries([delivery for delivery in newest if not self._is_old(delivery)])
+        )
         for start in range(0, len(entries), _MAX_READ):
             self._stage(entries[start : start + _MAX_READ])
         left, deferred = {}, {hint.key for hint in self.prepared.deferred}
@@ -153,7 +155,7 @@ class _Preparation:
                 case InventoryIncomplete():
                     self._wait(candidate, result)
                 case InventoryForbidden() | ObjectForbidden():
-                    self.prepared.refused(candidate, f"access denied: {result}")
+                    self.prepared.record_refusal(candidate, f"access denied: {result}")
                 case InventoryError():
                     self.prepared.quarantine(candidate, str(result))
                 case StoreError():
@@ -163,7 +165,7 @@ class _Preparation:
     def _wait(self, candidate: Candidate, missing: InventoryIncomplete) -> None:
         """Let a delivery wait. It gets a row for an event, and if it has no row with this reason yet."""
         self.work.plan.signals.append(SignalDecision(candidate.key, missing.key))
-        state, reason = self.work.states.get(candidate.key), bounded(str(missing))
+        state, reason = self.work.states.get(candidate.key), shorten_reason(str(missing))
         known = state is not None and (state.status, state.reason) == (Status.WAITING, reason)
         if candidate.taken.hint.event_id or not known:
             self.prepared.wait(candidate, str(missing))
@@ -183,7 +185,7 @@ class _Preparation:
         if schema != self.prepared.schema and (reason := refusal(self.table, self.work, schema)):
             raise InventoryError(f"Delta refuses the columns of its new fields: {reason}")
 
-    def _bounded(self, entries: Sequence[Entry]) -> list[Entry]:
+    def _limit_to_batch(self, entries: Sequence[Entry]) -> list[Entry]:
         """Return the entries that fit into the batch, and at least one. The others are deferred."""
         taken = []
         for entry in entries:

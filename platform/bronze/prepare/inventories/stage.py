@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from tidegate.platform.bronze.prepare.load.source_columns import event_micros
-from tidegate.platform.bronze.prepare.load.spark_errors import Fault, explained, fault_of
+from tidegate.platform.bronze.prepare.load.spark_errors import Fault, explain_error, fault_of
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.object_state import S3Found
@@ -21,10 +21,10 @@ from tidegate.platform.core.inventory.delivery import Delivery, Subject
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
 from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.platform.core.keys.s3_address import S3Address, plain_address
-from tidegate.platform.lake.inventory.deliveries import manifest_of, proven
+from tidegate.platform.lake.inventory.deliveries import manifest_of, prove_inventory
 from tidegate.platform.lake.inventory.rows import inventory_rows, rows_of_alike
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.spark.session import configured
+from tidegate.platform.lake.spark.session import override_settings
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 
 #: The column with the file of a row, where deliveries are read at once, and what is known of each file.
@@ -79,7 +79,7 @@ def stage(
     if not entries:
         return []
     try:
-        adds = _written(table, work, prepared, entries)
+        adds = _write_rows(table, work, prepared, entries)
     except PySparkException as error:
         table.delta.check_session_alive()
         if not _is_of_files(error):
@@ -90,9 +90,9 @@ def stage(
                 *stage(table, work, prepared, entries[:half]),
                 *stage(table, work, prepared, entries[half:]),
             ]
-        prepared.quarantine(entries[0].candidate, explained(error))
+        prepared.quarantine(entries[0].candidate, explain_error(error))
         return []
-    changed = _changed(table, entries)
+    changed = _changed_deliveries(table, entries)
     for entry in changed:
         prepared.defer(entry.candidate)
     return [(entry, adds.get(entry.delivery.subject, [])) for entry in entries if entry not in changed]
@@ -102,15 +102,15 @@ def _is_of_files(error: PySparkException) -> bool:
     return (error.getCondition() or "").startswith(_FIELD_CONDITIONS) or fault_of(error) is Fault.FILE
 
 
-def _written(
+def _write_rows(
     table: Table, work: BatchDraft, prepared: PreparedBatch, entries: Sequence[Entry]
 ) -> dict[Subject, list[Add]]:
     """Write the rows. Returns the data files of each subject that has rows."""
     session = table.delta.session
-    parts = (_rows(table, work, some) for some in alike(entries))
+    parts = (_rows(table, work, some) for some in group_alike(entries))
     rows = reduce(lambda rows, more: rows.unionByName(more, allowMissingColumns=True), parts)
     found: dict[Subject, list[Add]] = {}
-    with temporary_view(session, "inventories", rows) as view, configured(session, _WRITE_SETTINGS):
+    with temporary_view(session, "inventories", rows) as view, override_settings(session, _WRITE_SETTINGS):
         adds = table.delta.stage(work.birth.location, f"SELECT * FROM {view}", prepared.schema)
     for add in adds:
         values = [add.partition_values[name] or "" for name in PARTITIONS]
@@ -157,7 +157,7 @@ def _values(table: Table, entry: Entry) -> dict[str, str | int | None]:
     }
 
 
-def _changed(table: Table, entries: Sequence[Entry]) -> list[Entry]:
+def _changed_deliveries(table: Table, entries: Sequence[Entry]) -> list[Entry]:
     """Return the deliveries of which a file is no longer the file that was proven."""
     now = table.source.head_many([key for entry in entries for key in entry.etags])
 
@@ -168,7 +168,7 @@ def _changed(table: Table, entries: Sequence[Entry]) -> list[Entry]:
     return [entry for entry in entries if any(etag(key) != known for key, known in entry.etags.items())]
 
 
-def alike(entries: Sequence[Entry]) -> list[list[Entry]]:
+def group_alike(entries: Sequence[Entry]) -> list[list[Entry]]:
     """Divide deliveries into those that Spark reads at once: small ones of one format, with the same columns.
 
     A union of hundreds of reads takes Spark longer to plan than to run.
@@ -222,9 +222,9 @@ def prove_entry(table: Table, delivery: Delivery, candidate: Candidate) -> Entry
     objects, folder = table.source.objects, S3Address(table.key.bucket, folder_of(candidate.key))
     checksum = candidate.found.body
     if checksum is None:
-        with objects.reading(table.source.version(candidate.key, candidate.found.etag)) as body:
+        with objects.open_version(table.source.version(candidate.key, candidate.found.etag)) as body:
             checksum = body.read(_CHECKSUM_BYTES)
-    found = proven(objects, folder, checksum, manifest_of(objects, folder))
+    found = prove_inventory(objects, folder, checksum, manifest_of(objects, folder))
     if found.inventory.source != delivery.subject.bucket:
         raise InventoryError(
             f"{found.inventory.uri} is an inventory of the bucket {found.inventory.source}, and its folder is that of "

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Sequence
 
 from tidegate.platform.bronze.prepare.formats.csv_bytes import MAX_CELLS, MAX_ROW_CHARACTERS
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
-from tidegate.platform.bronze.prepare.load.readable_files import open_stored_bytes, packed, source_file
+from tidegate.platform.bronze.prepare.load.readable_files import is_gzip, open_stored_bytes, source_file
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.bronze.small_objects import Held
 from tidegate.platform.core.bronze.plan import Candidate
@@ -48,11 +48,11 @@ def loadable(table: Table, candidates: Iterable[Candidate], prepared: PreparedBa
         if isinstance(result, SourceFile):
             files.append(result)
         else:
-            prepared.failed(candidate, result)
-    return _declared(table, files, prepared)
+            prepared.record_failure(candidate, result)
+    return _add_declared_columns(table, files, prepared)
 
 
-def grouped(files: Sequence[SourceFile]) -> list[list[SourceFile]]:
+def group_files(files: Sequence[SourceFile]) -> list[list[SourceFile]]:
     """Return the files in groups that are read together."""
     groups: dict[Hashable, list[SourceFile]] = {}
     for file in files:
@@ -61,18 +61,20 @@ def grouped(files: Sequence[SourceFile]) -> list[list[SourceFile]]:
     return list(groups.values())
 
 
-def _declared(table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
+def _add_declared_columns(table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
     """Return the files with the columns that they declare."""
     formats = {file.format.name: file.format for file in files}
     known = {
         file.candidate.key: file
         for format in formats.values()
-        for file in format.declared(table, [file for file in files if file.format.name == format.name], prepared)
+        for file in format.add_declared_columns(
+            table, [file for file in files if file.format.name == format.name], prepared
+        )
     }
     return [known[file.candidate.key] for file in files if file.candidate.key in known]
 
 
-def misread(
+def find_misread(
     source: Bucket, spec: TableSpec, suspects: Sequence[SourceFile]
 ) -> list[tuple[Candidate, str | StoreError]]:
     """Return the files that Spark misread, each with the reason.
@@ -85,7 +87,7 @@ def misread(
 
         def read(limit: int) -> str | None:
             with open_stored_bytes(source, candidate) as body:
-                return file.format.problem(body, packed=packed(candidate), spec=spec, limit=limit)
+                return file.format.problem(body, packed=is_gzip(candidate), spec=spec, limit=limit)
 
         try:
             return candidate, run_bounded(read, MAX_ROW_CHARACTERS)

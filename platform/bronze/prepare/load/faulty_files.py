@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.load.server_losses import require_server, sets_to_read
-from tidegate.platform.bronze.prepare.load.spark_errors import Fault, explained, fault_of
+from tidegate.platform.bronze.prepare.load.spark_errors import Fault, explain_error, fault_of
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.lake import Table
@@ -62,7 +62,7 @@ class FaultyFiles:
                 return [*self.attempt(files[:half], action), *self.attempt(files[half:], action)]
             copy = self._end(files[0], error)
             return self.attempt([copy], action) if copy else []
-        return [*without(files, again), *self.attempt(again, action)]
+        return [*exclude_files(files, again), *self.attempt(again, action)]
 
     def all_at_once(
         self, files: Sequence[SourceFile], bring: Callable[[Sequence[SourceFile]], _Brought]
@@ -84,13 +84,13 @@ class FaultyFiles:
         """
         before = self._prepared.schema
 
-        def tried(some: Sequence[SourceFile]) -> list[SourceFile]:
+        def try_files(some: Sequence[SourceFile]) -> list[SourceFile]:
             bring(some)
             self._prepared.schema = before
             return []
 
         sets = sets_to_read(self._prepared.plan, files)
-        able = [file for some in sets for file in self.attempt(some, tried)] if len(sets) > 1 else list(files)
+        able = [file for some in sets for file in self.attempt(some, try_files)] if len(sets) > 1 else list(files)
         failed = False
         while able:
             try:
@@ -98,7 +98,7 @@ class FaultyFiles:
             except PySparkException as error:
                 self._prepared.schema = before
                 self._require_file_at_fault(able, error)
-                rest = self.attempt(able, tried)
+                rest = self.attempt(able, try_files)
                 if failed and rest == able:
                     raise
                 able, failed = rest, True
@@ -123,7 +123,7 @@ class FaultyFiles:
         key = file.candidate.key
         try:
             if fault_of(error) is Fault.FILE:
-                raise Misfit(explained(error, discreet=self._is_discreet))
+                raise Misfit(explain_error(error, discreet=self._is_discreet))
             copy = None if key in self._copied else file.format.rewritten_copy(self._table, file)
         except Misfit as misfit:
             self._prepared.quarantine(file.candidate, str(misfit))
@@ -134,7 +134,7 @@ class FaultyFiles:
         return copy
 
 
-def without(files: Sequence[SourceFile], others: Sequence[SourceFile]) -> list[SourceFile]:
+def exclude_files(files: Sequence[SourceFile], others: Sequence[SourceFile]) -> list[SourceFile]:
     """Return the files without others, which are known by their keys."""
     keys = {file.candidate.key for file in others}
     return [file for file in files if file.candidate.key not in keys]

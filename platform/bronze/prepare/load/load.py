@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
-from tidegate.platform.bronze.prepare.load.candidates import grouped, loadable, misread
-from tidegate.platform.bronze.prepare.load.faulty_files import FaultyFiles, without
+from tidegate.platform.bronze.prepare.load.candidates import find_misread, group_files, loadable
+from tidegate.platform.bronze.prepare.load.faulty_files import FaultyFiles, exclude_files
 from tidegate.platform.bronze.prepare.load.load_columns import LoadColumns, path_values
 from tidegate.platform.bronze.prepare.load.repeated_messages import drop_repeated_messages
 from tidegate.platform.bronze.prepare.load.replaced_rows import Replacing
 from tidegate.platform.bronze.prepare.load.row_counts import RowCounts, require_all
 from tidegate.platform.bronze.prepare.load.server_losses import quarantine_reason, sets_to_read
 from tidegate.platform.bronze.prepare.load.source_columns import source, source_address
-from tidegate.platform.bronze.prepare.load.suppressed import suppressed
+from tidegate.platform.bronze.prepare.load.suppressed import stage_suppressed
 from tidegate.platform.bronze.prepare.table_columns import rescued_column
 from tidegate.platform.bronze.prepared import PreparedBatch, keep_named_folders
 from tidegate.platform.core.bronze.batch import Add
@@ -60,14 +60,14 @@ class Staged:
         staging: `s3a://` URI of the folder that has their data files.
         adds: the data files.
         counted: the counts of their rows, by key.
-        apart: `s3a://` URI of the folder of their bad rows.
+        bad_rows_folder: `s3a://` URI of the folder of their bad rows.
     """
 
     files: Sequence[SourceFile]
     staging: str
     adds: Sequence[Add]
     counted: Mapping[str, RowCounts]
-    apart: str
+    bad_rows_folder: str
 
 
 class Load:
@@ -80,7 +80,7 @@ class Load:
         self.suppression = table.lake.suppression(table.spec) if table.spec.personal else None
         self.columns = LoadColumns(table, work, self.prepared, self.suppression)
         self.is_discreet = table.spec.personal is not None
-        self.faulty = FaultyFiles(table, self.prepared, self._changed)
+        self.faulty = FaultyFiles(table, self.prepared, self._changed_keys)
         self.staged: list[Staged] = []
         self.misfits: list[tuple[SourceFile, str]] = []  # each with the reason, unless another file's columns go
         self.seen: dict[str, S3Found] = {}  # by HEAD after the read: a read of a footer returns no checksum
@@ -96,7 +96,7 @@ class Load:
 
     def _run(self) -> PreparedBatch:
         replacing = Replacing(self.table, self.work)
-        candidates = self._to_read(self.plan.candidates, replacing)
+        candidates = self._select_to_read(self.plan.candidates, replacing)
         self._read(loadable(self.table, candidates, self.prepared))
         # If files were read again, with other columns or in another way, no row names the folder of the first read.
         keep_named_folders(self.table, self.prepared, self.prepared.rows)
@@ -105,7 +105,7 @@ class Load:
         replacing.finish(self.prepared)
         return self.prepared
 
-    def _to_read(self, candidates: Sequence[Candidate], replacing: Replacing) -> list[Candidate]:
+    def _select_to_read(self, candidates: Sequence[Candidate], replacing: Replacing) -> list[Candidate]:
         """Return the candidates to read now.
 
         Candidates that killed the server are quarantined. Candidates that would make the batch write too many of the
@@ -127,7 +127,7 @@ class Load:
         """Set the schema with which the files are read."""
         self.columns.begin(files)
 
-    def _fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
+    def _select_fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
         """Return the files whose path and known columns fit the table. Of the others, `misfits` may fit later."""
         short = []
         for file in files:
@@ -135,7 +135,7 @@ class Load:
                 self.prepared.quarantine(file.candidate, why)
             else:
                 short.append(file)
-        fitting, self.misfits = self.columns.fitting(short)
+        fitting, self.misfits = self.columns.select_fitting(short)
         return fitting
 
     def _key_length_problem(self, file: SourceFile) -> str | None:
@@ -167,7 +167,7 @@ class Load:
             if known is None:
                 self._begin(files)
                 first = self.prepared.schema
-                files = self._fitting(files)
+                files = self._select_fitting(files)
                 known = self.prepared.schema
             self.prepared.schema = known
             able, refused = self.faulty.all_at_once(files, self.columns.take)
@@ -176,7 +176,7 @@ class Load:
                 files, known = self._without_refused(able, refused), None
             else:
                 self._stage_all(able)
-                there = {file.candidate.key: file for one in self.staged for file in one.files}
+                there = {file.candidate.key: file for staged in self.staged for file in staged.files}
                 staged = [there[file.candidate.key] for file in files if file.candidate.key in there]
                 again = self._files_to_read_again(
                     staged, known, grown=self.prepared.schema != first, left=len(staged) < len(files)
@@ -205,26 +205,26 @@ class Load:
         Returns:
             Columns None: those that the table has without the files of the batch.
         """
-        counted = {key: counts for one in self.staged for key, counts in one.counted.items()}
+        counted = {key: counts for staged in self.staged for key, counts in staged.counted.items()}
         if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:
             lines = [replace(file, by_line=file.by_line and file.candidate.key not in torn) for file in files]
             return lines, None if left else known
         sound = self._without_misread(files, counted)
-        if grown and (hopeless := self.columns.hopeless(sound, counted)):
-            aparts = {file.candidate.key: one.apart for one in self.staged for file in one.files}
+        if grown and (hopeless := self.columns.select_hopeless(sound, counted)):
+            folder_of = {file.candidate.key: staged.bad_rows_folder for staged in self.staged for file in staged.files}
             for file in hopeless:
-                self._end(file.candidate, counted[file.candidate.key], aparts[file.candidate.key])
-            sound = without(sound, hopeless)
+                self._end(file.candidate, counted[file.candidate.key], folder_of[file.candidate.key])
+            sound = exclude_files(sound, hopeless)
         if len(sound) < len(files) or (grown and left):
             return sound, None
         before = self.prepared.schema
-        unknown = self.columns.unknown(files, counted)
+        unknown = self.columns.select_with_unknown_fields(files, counted)
         able, refused = self.faulty.all_at_once(unknown, self.columns.learn)
         if refused or len(able) < len(unknown):
-            return without(files, without(unknown, self._without_refused(able, refused or ()))), None
+            return exclude_files(files, exclude_files(unknown, self._without_refused(able, refused or ()))), None
         if self.prepared.schema != before:
             return files, self.prepared.schema
-        if changed := self._changed(files):
+        if changed := self._changed_keys(files):
             for file in files:
                 if file.candidate.key in changed:
                     self.prepared.defer(file.candidate)
@@ -237,13 +237,13 @@ class Load:
         """Return the files without those whose columns Delta refuses. These are quarantined."""
         for file, reason in refused:
             self.prepared.quarantine(file.candidate, reason)
-        return without(files, [file for file, _ in refused])
+        return exclude_files(files, [file for file, _ in refused])
 
     def _keep_staged(self) -> None:
-        for one in self.staged:
-            self._keep(one)
-            for file in one.files:
-                self._end(file.candidate, one.counted[file.candidate.key], one.apart)
+        for staged in self.staged:
+            self._keep(staged)
+            for file in staged.files:
+                self._end(file.candidate, staged.counted[file.candidate.key], staged.bad_rows_folder)
 
     def _stage_all(self, files: Sequence[SourceFile]) -> None:
         for file_set in sets_to_read(self.plan, files):
@@ -251,22 +251,24 @@ class Load:
 
     def _stage(self, files: Sequence[SourceFile]) -> list[SourceFile]:
         """Stage a set of files with the columns that are known."""
-        apart = self.table.lake.store.quarantine.new_folder(self.table.table_key, self.work.n)
+        bad_rows_folder = self.table.lake.store.quarantine.new_folder(self.table.table_key, self.work.n)
         staging = self._begin_staging()
-        self.staged.append(Staged(files, staging, *self._staged(files, staging, apart), apart))
+        self.staged.append(Staged(files, staging, *self._stage_rows(files, staging, bad_rows_folder), bad_rows_folder))
         return []
 
-    def _staged(self, files: Sequence[SourceFile], staging: str, apart: str) -> tuple[list[Add], dict[str, RowCounts]]:
+    def _stage_rows(
+        self, files: Sequence[SourceFile], staging: str, bad_rows_folder: str
+    ) -> tuple[list[Add], dict[str, RowCounts]]:
         """Write the good rows, quarantine the others and count all, in one pass over the files.
 
         Returns the adds, and the counts by key.
         """
-        self.prepared.folders.append(apart)
+        self.prepared.folders.append(bad_rows_folder)
         schema = self.prepared.schema
-        with suppressed(self.table, self.suppression, schema) as left_out:
-            reading = {**self._reading(files), **left_out}
-            adds, by_address = self.table.delta.load(staging, reading, schema, apart)
-        counted = self._counts(files, by_address, apart)
+        with stage_suppressed(self.table, self.suppression, schema) as left_out:
+            reading = {**self._load_request(files), **left_out}
+            adds, by_address = self.table.delta.load(staging, reading, schema, bad_rows_folder)
+        counted = self._counts(files, by_address, bad_rows_folder)
         written = [json.loads(add.stats or "{}").get("numRecords") for add in adds]
         if None not in written:
             require_all(self.table.table_key, sum(written), counted)
@@ -281,25 +283,25 @@ class Load:
         self.prepared.adds += staged.adds
 
     def _counts(
-        self, files: Sequence[SourceFile], by_address: Mapping[str, dict[str, Any]], apart: str
+        self, files: Sequence[SourceFile], by_address: Mapping[str, dict[str, Any]], bad_rows_folder: str
     ) -> dict[str, RowCounts]:
         """Return the counts of files by key. If no row is bad, the folder of bad rows was not made."""
         keys = {source_address(self.table.key.bucket, file): file.candidate.key for file in files}
         counted = {key: RowCounts(0, 0) for key in keys.values()}
         counted |= {keys[address]: RowCounts(**counts) for address, counts in by_address.items()}
         if not any(counts.bad for counts in counted.values()):
-            self.prepared.folders.remove(apart)
+            self.prepared.folders.remove(bad_rows_folder)
         return counted
 
-    def _reading(self, files: Sequence[SourceFile]) -> dict[str, Any]:
+    def _load_request(self, files: Sequence[SourceFile]) -> dict[str, Any]:
         """Return what the server should read, and how (`LoadRequest` of platform/jvm)."""
-        schema = self.prepared.schema.without(SOURCE_COLUMNS)
+        schema = self.prepared.schema.without_columns(SOURCE_COLUMNS)
         groups = [
             {
                 **group[0].format.read(group, schema, self.table.spec),
                 "files": [{**source(self.table.key.bucket, file), "values": self._path_values(file)} for file in group],
             }
-            for group in grouped(files)
+            for group in group_files(files)
         ]
         rescued = rescued_column(self.table)
         return {"n": self.work.n, "partitions": schema.partitions, "rescued": rescued, "groups": groups}
@@ -308,7 +310,7 @@ class Load:
         """Return the files that Spark did not misread. The others are quarantined, or deferred if S3 did not answer."""
         suspects = [file for file in files if (count := counted.get(file.candidate.key)) and count.suspect]
         ended = set()
-        for candidate, problem in misread(self.table.source, self.table.spec, suspects):
+        for candidate, problem in find_misread(self.table.source, self.table.spec, suspects):
             ended.add(candidate.key)
             if isinstance(problem, StoreError):
                 self.prepared.defer(candidate)
@@ -316,7 +318,7 @@ class Load:
                 self.prepared.quarantine(candidate, problem)
         return [file for file in files if file.candidate.key not in ended]
 
-    def _changed(self, files: Sequence[SourceFile]) -> set[str]:
+    def _changed_keys(self, files: Sequence[SourceFile]) -> set[str]:
         """Return the keys whose object is no longer the object that was read.
 
         A body that came with the look is the body that the look saw. Its object is checked only if its etag is no
@@ -331,7 +333,7 @@ class Load:
             if not isinstance(found := probes[file.candidate.key], S3Found) or found.etag != file.candidate.found.etag
         }
 
-    def _end(self, candidate: Candidate, counted: RowCounts, apart: str) -> None:
+    def _end(self, candidate: Candidate, counted: RowCounts, bad_rows_folder: str) -> None:
         candidate = candidate.with_checksum_of(self.seen.get(candidate.key))
         left_out = counted.left_out_reason()
         if not counted.bad:
@@ -340,7 +342,7 @@ class Load:
         reason = "; ".join(filter(None, (counted.bad_rows_reason(discreet=self.is_discreet), left_out)))
         if counted.good:
             self.prepared.commit(
-                candidate, rows=counted.good, bad_rows=counted.bad, reason=reason, bad_rows_folder=apart
+                candidate, rows=counted.good, bad_rows=counted.bad, reason=reason, bad_rows_folder=bad_rows_folder
             )
         else:
-            self.prepared.quarantine(candidate, reason, apart)
+            self.prepared.quarantine(candidate, reason, bad_rows_folder)

@@ -7,10 +7,10 @@ from dataclasses import replace
 from functools import partial
 
 from tidegate.platform.bronze.prepare.formats.format import Known, SourceFile
-from tidegate.platform.bronze.prepare.load.candidates import grouped
+from tidegate.platform.bronze.prepare.load.candidates import group_files
 from tidegate.platform.bronze.prepare.load.row_counts import RowCounts
 from tidegate.platform.bronze.prepare.load.source_columns import SOURCE_FIELDS
-from tidegate.platform.bronze.prepare.load.suppressed import suppressed
+from tidegate.platform.bronze.prepare.load.suppressed import stage_suppressed
 from tidegate.platform.bronze.prepare.table_columns import (
     path_columns,
     present_schema,
@@ -25,13 +25,13 @@ from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.schema.column_reference import type_at
-from tidegate.platform.core.schema.column_types import Field, Struct, Type, folded
+from tidegate.platform.core.schema.column_types import Field, Struct, Type, fold_name
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_new_name
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.schema.united import narrowest
+from tidegate.platform.core.schema.united import narrowest_columns
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.suppression import Suppression
 
@@ -60,17 +60,17 @@ class LoadColumns:
         unborn = unborn_schema(self._table, [file.candidate for file in files], SOURCE_COLUMNS)
         self._prepared.schema = unborn.with_leading_fields(SOURCE_FIELDS)
 
-    def fitting(self, files: Sequence[SourceFile]) -> tuple[list[SourceFile], list[tuple[SourceFile, str]]]:
+    def select_fitting(self, files: Sequence[SourceFile]) -> tuple[list[SourceFile], list[tuple[SourceFile, str]]]:
         """Return the files whose path and known columns fit the table, and the others, each with the reason.
 
         The columns of those that fit are in the schema.
         """
         before = self._prepared.schema
-        fitting, misfits = self._fit(files, lambda _: None)
+        fitting, misfits = self._add_fitting_columns(files, lambda _: None)
         if self._prepared.schema != before and refusal(self._table, self._work, self._prepared.schema):
             # Delta refuses a column of at least one file. To find it, each file that brings columns is tried alone.
             self._prepared.schema = before
-            fitting, misfits = self._fit(files, partial(require_columns, self._table, self._work))
+            fitting, misfits = self._add_fitting_columns(files, partial(require_columns, self._table, self._work))
         return fitting, misfits
 
     def take(self, files: Sequence[SourceFile]) -> list[tuple[SourceFile, str]]:
@@ -93,7 +93,9 @@ class LoadColumns:
         ]
         return self.learn(learning) if unborn or learning else []
 
-    def unknown(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
+    def select_with_unknown_fields(
+        self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]
+    ) -> list[SourceFile]:
         """Return the files that have rows with fields which the schema lacks and may take."""
         return [file for file in files if self.evolves and counted[file.candidate.key].unknown]
 
@@ -104,7 +106,7 @@ class LoadColumns:
             The files whose columns Delta refuses, each with the reason. If there are any, the schema stays as it is.
         """
         before = self._prepared.schema
-        wider = replace(with_rescued(self._table, before.adding(self._inferred(files))), born=True)
+        wider = replace(with_rescued(self._table, before.with_missing_fields(self._infer_columns(files))), born=True)
         reason = refusal(self._table, self._work, wider) if files and wider.fields != before.fields else None
         if reason is None:
             self._prepared.schema = wider
@@ -117,7 +119,7 @@ class LoadColumns:
             self._prepared.schema = before
         return refused
 
-    def hopeless(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
+    def select_hopeless(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
         """Return the files that have rows, but no good row and no row that new columns could make good."""
         evolves = self.evolves
         counts = [(file, counted.get(file.candidate.key)) for file in files]
@@ -128,7 +130,7 @@ class LoadColumns:
         """Whether rows may bring columns. Before the birth, the rows of any table may."""
         return self._prepared.base is None or self._table.spec.policy == "evolve"
 
-    def _fit(
+    def _add_fitting_columns(
         self, files: Sequence[SourceFile], check: Callable[[TableSchema], None]
     ) -> tuple[list[SourceFile], list[tuple[SourceFile, str]]]:
         """Add the columns of the files that fit to the schema. Returns these files, and the others with the reason."""
@@ -153,43 +155,43 @@ class LoadColumns:
         if file.fields is not None:
             file.format.check_path(file, path_values(self._table, file))
             # Before the birth the types are those of the first file, and wider types of later files are accepted.
-            self._prepared.schema = schema.taking(file.fields, policy, reserved=SOURCE_COLUMNS)
+            self._prepared.schema = schema.accept_fields(file.fields, policy, reserved=SOURCE_COLUMNS)
         elif schema.born and policy == "strict" and (new := file.format.new_names(file, schema)):
             raise Misfit(f"column {min(new)} is not in the table, and its `schema` in lake.yaml is strict")
         elif policy == "evolve":
             for name in file.format.new_names(file, schema):
                 check_new_name(name, schema.reserved)
 
-    def _inferred(self, files: Sequence[SourceFile]) -> list[Field]:
+    def _infer_columns(self, files: Sequence[SourceFile]) -> list[Field]:
         """Return the columns of files, each once. A column that lake.yaml declares has the declared type."""
-        declared = {folded(name): parse_sql_type(kind) for name, kind in self._table.spec.columns.items()}
-        schema = with_rescued(self._table, self._prepared.schema.without(SOURCE_COLUMNS))
-        not_in_files = {folded(name) for name in (*schema.partitions, rescued_column(self._table) or "")}
+        declared = {fold_name(name): parse_sql_type(kind) for name, kind in self._table.spec.columns.items()}
+        schema = with_rescued(self._table, self._prepared.schema.without_columns(SOURCE_COLUMNS))
+        not_in_files = {fold_name(name) for name in (*schema.partitions, rescued_column(self._table) or "")}
         known = replace(schema, reserved=schema.reserved - not_in_files)
-        asked, found = known, self._shown(files, known)
+        asked, found = known, self._columns_of_rows(files, known)
         while (subjects := self._subjects(asked, found)) != asked:
             # Only now is it known which columns say whose a row is. The answer without the rows of forgotten persons
             # replaces the one with them, and it may show more such columns.
-            asked, found = subjects, self._shown(files, subjects)
+            asked, found = subjects, self._columns_of_rows(files, subjects)
         if asked != known:
             # A load finds the rows of forgotten persons by these columns, even if no other row has them.
-            found = [*TableSchema(tuple(found)).adding(asked.columns).columns]
+            found = [*TableSchema(tuple(found)).with_missing_fields(asked.columns).columns]
         return [
-            replace(field, type=declared.get(folded(field.name), field.type))
+            replace(field, type=declared.get(fold_name(field.name), field.type))
             for field in found
-            if folded(field.name) not in not_in_files and self._may_join(field.name)
+            if fold_name(field.name) not in not_in_files and self._may_join(field.name)
         ]
 
-    def _shown(self, files: Sequence[SourceFile], known: TableSchema) -> list[Field]:
+    def _columns_of_rows(self, files: Sequence[SourceFile], known: TableSchema) -> list[Field]:
         """Return the columns that the rows show which a load with the known columns takes."""
         by_format: dict[str, list[list[SourceFile]]] = {}
-        for group in grouped(files):
+        for group in group_files(files):
             by_format.setdefault(group[0].format.name, []).append(group)
         table, rescued = self._table, rescued_column(self._table)
-        with suppressed(table, self._suppression, known) as left_out:
+        with stage_suppressed(table, self._suppression, known) as left_out:
             refusing = {"n": self._work.n, "partitions": known.partitions, "rescued": rescued, **left_out}
             asked = Known(known, refusing, partial(path_values, table))
-            return narrowest(
+            return narrowest_columns(
                 groups[0][0].format.infer(table.delta, groups, table.spec, asked) for groups in by_format.values()
             )
 
@@ -197,22 +199,22 @@ class LoadColumns:
         """Return the known columns, and those columns and nested fields that identify suppressed subjects."""
         if self._suppression is None:
             return known
-        columns = known.adding(found).columns
+        columns = known.with_missing_fields(found).columns
         for path in self._suppression.paths(columns):
-            known = known.adding([_alone(path, type_at(path, columns))])
+            known = known.with_missing_fields([_single_field_column(path, type_at(path, columns))])
         return known
 
     def _may_join(self, name: str) -> bool:
         schema = self._prepared.schema
         try:
-            if schema.named(name) is None:
+            if schema.find_column(name) is None:
                 check_new_name(name, schema.reserved)
         except Misfit:
             return False
         return True
 
 
-def _alone(path: Sequence[str], kind: Type) -> Field:
+def _single_field_column(path: Sequence[str], kind: Type) -> Field:
     """Return a column of a type; for the path of a nested field, structs that have only this field."""
     for name in reversed(path[1:]):
         kind = Struct((Field(name, kind),))

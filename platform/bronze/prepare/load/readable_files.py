@@ -15,9 +15,9 @@ from tidegate.platform.bronze.prepare.formats.registry import format_of_file
 from tidegate.platform.bronze.prepare.scratch_object import scratch_object
 from tidegate.platform.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Held, content
 from tidegate.platform.core.bronze.plan import Candidate
-from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers, beginning
+from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers, read_beginning
 from tidegate.platform.core.keys.file_format import GZIP, refusal
-from tidegate.platform.core.keys.no_text import no_text
+from tidegate.platform.core.keys.no_text import explain_binary
 from tidegate.platform.core.keys.s3_address import S3Object, plain_address
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.aws.bucket import Bucket
@@ -45,16 +45,16 @@ def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
         raise Misfit(why)
     body = _small_content(table.source, candidate)
     head, whole = head_of(table.source, candidate) if body is None else (body, True)
-    if why := no_text(head):
+    if why := explain_binary(head):
         raise Misfit(why)
     seen = format.look(head, whole, table.spec)
-    content = None if body is None else _plain(body, seen.rewrite)
+    content = None if body is None else _read_plain(body, seen.rewrite)
     if content is not None and not held.take(len(content)):
         content = None
     if content is not None:
         path, size = _version(table.source, candidate).address.s3, len(content)  # Nothing is read there.
     elif seen.rewrite:
-        path, size = _rewritten(table, candidate, seen.rewrite)
+        path, size = _rewrite_object(table, candidate, seen.rewrite)
     else:
         path, size = _path(table, candidate), candidate.found.size
     return SourceFile(
@@ -93,12 +93,12 @@ def open_stored_bytes(source: Bucket, candidate: Candidate) -> Iterator[BinaryIO
     if candidate.found.body is not None:
         yield io.BytesIO(candidate.found.body)
         return
-    with source.objects.reading(_version(source, candidate)) as body:
+    with source.objects.open_version(_version(source, candidate)) as body:
         yield body
 
 
 @contextmanager
-def unpacked(source: Bucket, candidate: Candidate) -> Iterator[BinaryIO]:
+def open_unpacked(source: Bucket, candidate: Candidate) -> Iterator[BinaryIO]:
     """Open the object's bytes from the beginning, unpacked if its name says gzip.
 
     Raises:
@@ -107,7 +107,7 @@ def unpacked(source: Bucket, candidate: Candidate) -> Iterator[BinaryIO]:
         StoreError: S3 did not answer.
     """
     with open_stored_bytes(source, candidate) as body:
-        if not packed(candidate):
+        if not is_gzip(candidate):
             yield body
             return
         try:
@@ -116,7 +116,7 @@ def unpacked(source: Bucket, candidate: Candidate) -> Iterator[BinaryIO]:
             raise Misfit(f"broken gzip: {error}; write the file again") from error
 
 
-def packed(candidate: Candidate) -> bool:
+def is_gzip(candidate: Candidate) -> bool:
     """Return whether the object's name says that it is gzip."""
     return candidate.key.endswith(GZIP)
 
@@ -132,9 +132,9 @@ def head_of(source: Bucket, candidate: Candidate) -> tuple[bytes, bool]:
     wanted = min(HEAD_BYTES, candidate.found.size)
     head = _first_bytes(source, candidate, wanted)
     whole = wanted == candidate.found.size
-    if packed(candidate):
+    if is_gzip(candidate):
         try:
-            head, ended = beginning(head, HEAD_BYTES)
+            head, ended = read_beginning(head, HEAD_BYTES)
         except BrokenGzip as error:
             raise Misfit(f"its name ends in {GZIP}, but it is not gzip: {error}") from error
         whole = whole and ended
@@ -159,7 +159,7 @@ def _small_content(source: Bucket, candidate: Candidate) -> bytes | None:
     return content(candidate.key, _first_bytes(source, candidate, size)) if size <= SMALL_BYTES else None
 
 
-def _plain(body: bytes, rewrite: Rewrite | None) -> bytes | None:
+def _read_plain(body: bytes, rewrite: Rewrite | None) -> bytes | None:
     """Return the content as Spark's readers accept it, or None if it is too large to be held."""
     if rewrite is None:
         return body
@@ -178,19 +178,19 @@ def _path(table: Table, candidate: Candidate) -> str:
     return place.path
 
 
-def _rewritten(table: Table, candidate: Candidate, rewrite: Rewrite) -> tuple[str, int]:
+def _rewrite_object(table: Table, candidate: Candidate, rewrite: Rewrite) -> tuple[str, int]:
     place = scratch_object(table, ".txt")
 
     def write(limit: int) -> int:
         with TemporaryDirectory(prefix="tidegate-rewrite-") as folder:
             plain = Path(folder) / "plain"
-            with unpacked(table.source, candidate) as body, plain.open("wb") as target:
+            with open_unpacked(table.source, candidate) as body, plain.open("wb") as target:
                 rewrite.write(cast(BinaryIO, io.BufferedReader(Bounded(body, limit), 1 << 16)), target)
             table.source.objects.upload(*place.address, plain)
             return plain.stat().st_size
 
     size = candidate.found.size
-    known = rewrite.streams and not packed(candidate)
+    known = rewrite.streams and not is_gzip(candidate)
     limit = max(size, rewrite.limit) if known else rewrite.limit
     small = SMALL_FILE if rewrite.streams else SMALL
     wanted = (
@@ -199,6 +199,6 @@ def _rewritten(table: Table, candidate: Candidate, rewrite: Rewrite) -> tuple[st
     )
     try:
         with name_full_disk(wanted):
-            return place.path, run_bounded(write, limit, small=small, surely=size)
+            return place.path, run_bounded(write, limit, shared_max_bytes=small, min_bytes=size)
     except TooLarge:
         raise Misfit(rewrite.too_large) from None

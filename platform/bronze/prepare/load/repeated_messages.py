@@ -23,7 +23,7 @@ from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.events.row_queue import LATEST, ROW_COLUMNS, parse_row_key, spans
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.core.times import to_millis
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Table
@@ -66,10 +66,10 @@ def newest_sent_before(table: Table, n: int) -> int:
     if n == 1:
         return 0
     last = table.batches.read(n - 1)
-    return min(_latest(), LATEST if last is None or last.sent_until is None else last.sent_until)
+    return min(_latest_time(), LATEST if last is None or last.sent_until is None else last.sent_until)
 
 
-def _latest() -> int:
+def _latest_time() -> int:
     return to_millis(datetime.now(UTC)) + _AHEAD_MILLIS
 
 
@@ -80,16 +80,16 @@ class _RepeatedMessages:
         self._sent = [parse_row_key(row.key) for row in prepared.rows if row.status is Status.COMMITTED]
 
     def run(self) -> None:
-        before, latest = newest_sent_before(self._table, self._n), _latest()
+        before, latest = newest_sent_before(self._table, self._n), _latest_time()
         self._prepared.sent_until = min(latest, max([before, *(rows_sent.last for rows_sent in self._sent)]))
         if not self._prepared.adds:
             return
         late = any(rows_sent.first <= before or rows_sent.last > latest for rows_sent in self._sent)
-        known = self._known() if late else None
+        known = self._known_ids() if late else None
         if self._is_repeated(known):
             self._keep(known)
 
-    def _known(self) -> DataFrame | None:
+    def _known_ids(self) -> DataFrame | None:
         """Return the ids of the table's rows that stay and were sent at the same times as rows of the batch.
 
         Returns None before the table's birth.
@@ -97,7 +97,7 @@ class _RepeatedMessages:
         if self._prepared.base is None:
             return None
         rows = self._table.delta.session.read.format("delta").load(self._location)
-        return self._replacing.staying(rows.where(self._sent_times_condition()), self._prepared).select(_ID)
+        return self._replacing.select_staying(rows.where(self._sent_times_condition()), self._prepared).select(_ID)
 
     def _sent_times_condition(self) -> Column:
         times = [
@@ -109,13 +109,13 @@ class _RepeatedMessages:
     def _is_repeated(self, known: DataFrame | None) -> bool:
         adds = self._prepared.adds
         if known is None and sum(add.size for add in adds) <= _MAX_READ_BYTES:
-            ids = pa.chunked_array([chunk for column in parallel(self._ids, adds) for chunk in column.chunks])
+            ids = pa.chunked_array([chunk for column in parallel(self._read_ids, adds) for chunk in column.chunks])
             return bool(pc.count_distinct(ids).as_py() < len(ids))
         staged = self._read(adds).select(_ID)
         both = staged if known is None else staged.unionAll(known.join(staged, _ID, "left_semi"))
         return bool(both.groupBy(_ID).count().where("count > 1").limit(1).collect())
 
-    def _ids(self, add: Add) -> pa.ChunkedArray[Any]:
+    def _read_ids(self, add: Add) -> pa.ChunkedArray[Any]:
         bucket, key = S3Address.parse_s3a(self._path(add))
         body = self._table.source.objects.get(bucket, key)
         if body is None:
@@ -132,16 +132,16 @@ class _RepeatedMessages:
         if known is not None:
             kept = kept.join(known, _ID, "left_anti")
         delta = self._table.delta
-        columns = ", ".join(quoted(field.name) for field in self._prepared.schema.fields)
+        columns = ", ".join(quote_name(field.name) for field in self._prepared.schema.fields)
         with temporary_view(delta.session, "once", kept) as view:
             adds = delta.stage(self._location, f"SELECT {columns} FROM {view}", self._prepared.schema)
         self._prepared.adds = [add for add in adds if add.records]
-        counted, bucket = self._counted(self._prepared.adds), self._table.key.bucket
+        counted, bucket = self._count_rows(self._prepared.adds), self._table.key.bucket
         self._prepared.rows = [
             _row_with_count(row, counted.get(S3Address(bucket, row.key).s3, 0)) for row in self._prepared.rows
         ]
 
-    def _counted(self, adds: Sequence[Add]) -> dict[str, int]:
+    def _count_rows(self, adds: Sequence[Add]) -> dict[str, int]:
         """Return the number of rows of each object, by its address."""
         if not adds:
             return {}

@@ -18,7 +18,7 @@ from tidegate.platform.core.bronze.batch import Add, Remove
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.schema.column_types import quoted
+from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.spark.delta import Delta
@@ -60,12 +60,12 @@ class Replacing:
         self._files: Sequence[_DataFile] = ()
         self._entries: dict[str, Remove] = {}
 
-    def find(self, candidates: Iterable[Candidate], most_bytes: int) -> set[str]:
+    def find(self, candidates: Iterable[Candidate], max_bytes: int) -> set[str]:
         """Find the data files with rows that these candidates replace, in one version of the table.
 
         Args:
             candidates: to load.
-            most_bytes: of data files that may be written again.
+            max_bytes: of data files that may be written again.
 
         Returns:
             Keys of the candidates that must wait so that no more bytes are written again. Never all candidates wait.
@@ -84,7 +84,7 @@ class Replacing:
             lambda: self._files_with_rows(again),
             lambda file: file.path,
         )
-        return self._oversized_files(again, most_bytes)
+        return self._oversized_files(again, max_bytes)
 
     def finish(self, prepared: PreparedBatch) -> None:
         """Remove the old rows of the files that will be committed. The old rows of other files stay."""
@@ -96,7 +96,7 @@ class Replacing:
         prepared.adds += self._stage_remaining_rows(files, leaving, prepared.base or prepared.schema)
         prepared.removes += [self._entries[file.path] for file in files]
 
-    def staying(self, rows: DataFrame, prepared: PreparedBatch) -> DataFrame:
+    def select_staying(self, rows: DataFrame, prepared: PreparedBatch) -> DataFrame:
         """Return the rows that do not leave with the preparation.
 
         Args:
@@ -106,14 +106,14 @@ class Replacing:
         if not leaving:
             return rows
         readings = self._readings(leaving)
-        return rows.join(F.broadcast(readings), self._same(rows, readings), "left_anti")
+        return rows.join(F.broadcast(readings), self._same_rows_condition(rows, readings), "left_anti")
 
     def _leaving_candidates(self, prepared: PreparedBatch) -> list[Candidate]:
         landing = {row.key for row in prepared.rows if row.status is Status.COMMITTED}
         candidates = self._work.plan.candidates
         return [candidate for candidate in candidates if candidate.replaces is not None and candidate.key in landing]
 
-    def _oversized_files(self, candidates: Iterable[Candidate], most_bytes: int) -> set[str]:
+    def _oversized_files(self, candidates: Iterable[Candidate], max_bytes: int) -> set[str]:
         by_key: dict[str, set[_DataFile]] = {}
         for file in self._files:
             for key in file.keys:
@@ -124,7 +124,7 @@ class Replacing:
         for candidate in candidates:
             more = by_key.get(candidate.key, set()) - taken
             grown = size + sum(file.size for file in more)
-            if more and taken and grown > most_bytes:
+            if more and taken and grown > max_bytes:
                 late.add(candidate.key)
             else:
                 size, taken = grown, taken | more
@@ -138,7 +138,9 @@ class Replacing:
             F.col("_metadata.file_path").alias("path"), F.col("_metadata.file_size").alias("size"), *_READING
         )
         readings = self._readings(candidates)
-        found = located.join(F.broadcast(readings), self._same(located, readings), "left_semi").groupBy("path", "size")
+        found = located.join(F.broadcast(readings), self._same_rows_condition(located, readings), "left_semi").groupBy(
+            "path", "size"
+        )
         start, location = len(S3Address(self._table.key.bucket).s3), f"{self._work.birth.location}/"
         return [
             _DataFile(row["path"].removeprefix(location), row["size"], frozenset(path[start:] for path in row["paths"]))
@@ -150,12 +152,12 @@ class Replacing:
     ) -> list[Add]:
         """Stage the other rows of these data files."""
 
-        def rest(rows: DataFrame) -> DataFrame:
+        def remaining_rows(rows: DataFrame) -> DataFrame:
             readings = self._readings(leaving)
-            return rows.join(F.broadcast(readings), self._same(rows, readings), "left_anti")
+            return rows.join(F.broadcast(readings), self._same_rows_condition(rows, readings), "left_anti")
 
         paths = [file.path for file in files]
-        return stage_rest(self._table.delta, self._work.birth.location, paths, rest, base)
+        return stage_rest(self._table.delta, self._work.birth.location, paths, remaining_rows, base)
 
     def _readings(self, candidates: Sequence[Candidate]) -> DataFrame:
         bucket, states = self._table.key.bucket, self._work.states
@@ -171,7 +173,7 @@ class Replacing:
         columns = [pa.array(list(column), kind) for column, kind in zip(values, types, strict=True)]
         return self._table.delta.session.createDataFrame(pa.table(columns, [f"left{name}" for name in _READING]))
 
-    def _same(self, rows: DataFrame, readings: DataFrame) -> Column:
+    def _same_rows_condition(self, rows: DataFrame, readings: DataFrame) -> Column:
         first, second, third = (rows[name] == readings[f"left{name}"] for name in _READING)
         return first & second & third
 
@@ -219,7 +221,7 @@ def stage_rest(
         base: the columns of the table.
     """
     session = delta.session
-    columns = [quoted(field.name) for field in base.fields]
+    columns = [quote_name(field.name) for field in base.fields]
     with temporary_view(session, "held") as held:
         delta.batch_view(location, {0: [*paths]}, held)
         with temporary_view(session, "staying", rest(session.table(held)).select(*columns)) as staying:

@@ -58,15 +58,15 @@ def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
     """Record durably which files were being read. Returns the error to raise."""
     alone = len(files) == 1
     hints = [Hint(file.candidate.key, ServerLoss(file.candidate.found.etag, alone)) for file in files]
-    table.inbox.put([Manifest.new(table.table_key, "lost", hints)])
+    table.inbox.put([Manifest.create(table.table_key, "lost", hints)])
     until = table.lake.store.losses.note(table.table_key, table.lake.config, files=len(files))
     if until is not None:
-        table.inbox.put([Manifest.rest(table.table_key, until)])
-    such = f"{files[0].candidate.key} alone" if alone else f"{len(files)} files"
+        table.inbox.put([Manifest.create_rest(table.table_key, until)])
+    files_text = f"{files[0].candidate.key} alone" if alone else f"{len(files)} files"
     return ServerLost(
-        f"the Spark server was lost while it read {such} of {table.table_key}; its log says why. Nothing was changed: "
-        "the next run reads them in smaller sets, and a file with which the server is lost twice is quarantined"
-        + ("" if until is None else _resting_text(table.table_key, until))
+        f"the Spark server was lost while it read {files_text} of {table.table_key}; its log says why. Nothing was "
+        "changed: the next run reads them in smaller sets, and a file with which the server is lost twice is "
+        "quarantined" + ("" if until is None else _resting_text(table.table_key, until))
     )
 
 

@@ -45,7 +45,7 @@ def fault_of(error: PySparkException) -> Fault:
     return Fault.EITHER if condition.startswith(_AMBIGUOUS_CONDITIONS) else Fault.ENVIRONMENT
 
 
-def explained(error: PySparkException, *, discreet: bool = False) -> str:
+def explain_error(error: PySparkException, *, discreet: bool = False) -> str:
     """Return what is wrong with the file, and what to do, in Tidegate's words.
 
     Args:
@@ -60,26 +60,27 @@ def explained(error: PySparkException, *, discreet: bool = False) -> str:
     if condition == "TIDEGATE_COLUMNS":
         return columns_refused(str(error).splitlines()[0])
     if condition == "TIDEGATE_FILE":
-        return _bare(str(error).splitlines()[0])
+        return _strip_stack_trace(str(error).splitlines()[0])
     if condition.startswith(_RULES):
         message = " ".join(re.split(r"\n[ \t]*at |\n\nJVM", str(error))[0].split())
         if discreet:
             message = re.split(r" (?:violated by row )?with values", message)[0] + "."
         return (
-            f"a row of it breaks a rule of the table: {_bare(message)[:500]} Mend the file and write it again; or, if "
-            "the rule is wrong, drop it with ALTER TABLE and redrive the file"
+            f"a row of it breaks a rule of the table: {_strip_stack_trace(message)[:500]} Mend the file and write it "
+            "again; or, if the rule is wrong, drop it with ALTER TABLE and redrive the file"
         )
     if discreet:
         return f"Spark cannot read it ({condition}). Write the file again"
-    return f"Spark cannot read it: {_bare(str(error).splitlines()[0])[:500]} Write the file again"
+    return f"Spark cannot read it: {_strip_stack_trace(str(error).splitlines()[0])[:500]} Write the file again"
 
 
 def columns_refused(message: str) -> str:
     """Return what is wrong with columns that Delta does not accept, and what to do, in Tidegate's words."""
     return (
-        f"{_bare(message)}; write them under other names or in other types, or change the table, and redrive the file"
+        f"{_strip_stack_trace(message)}; write them under other names or in other types, or change the table, and "
+        "redrive the file"
     )
 
 
-def _bare(text: str) -> str:
+def _strip_stack_trace(text: str) -> str:
     return re.sub(r"^((\([\w.$]+\)|\[[A-Z_.]+\])\s*)+|(?<!\s)\s*SQLSTATE: \w+", "", text)

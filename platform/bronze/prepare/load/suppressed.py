@@ -13,7 +13,7 @@ from tidegate.platform.lake.suppression import Suppression
 
 
 @contextmanager
-def suppressed(table: Table, suppression: Suppression | None, schema: TableSchema) -> Iterator[dict[str, Any]]:
+def stage_suppressed(table: Table, suppression: Suppression | None, schema: TableSchema) -> Iterator[dict[str, Any]]:
     """Yield what the server must leave out (a part of `LoadRequest` of platform/jvm).
 
     Args:

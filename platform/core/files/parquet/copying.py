@@ -69,7 +69,9 @@ def write_copy(source: Path, target: Path, renames: Mapping[str, str]) -> None:
         named = pa.schema([field.with_name(renames.get(field.name, field.name)) for field in schema])
         with pq.ParquetWriter(target, named, compression="zstd", store_schema=False) as writer:
             for batch in file.iter_batches(_BATCH_ROWS, columns=None):
-                columns = [_converted(batch.column(name), schema.field(name), uuids=name in uuids) for name in names]
+                columns = [
+                    _convert_column(batch.column(name), schema.field(name), uuids=name in uuids) for name in names
+                ]
                 for portion in _portions(pa.RecordBatch.from_arrays(columns, schema=named)):
                     writer.write_batch(portion)  # a row group of its own, so that no page is larger
     except BadParquet:
@@ -122,7 +124,7 @@ def _require_microseconds(source: Path, columns: list[str]) -> None:
                 raise BadParquet(f"column {name} {_NANOS}")
 
 
-def _converted(column: Any, field: Any, *, uuids: bool) -> Any:
+def _convert_column(column: Any, field: Any, *, uuids: bool) -> Any:
     try:
         return _uuid_texts(column) if uuids else _cast(column, field.type)
     except (pa.ArrowException, ValueError) as error:

@@ -16,7 +16,7 @@ from tidegate.platform.core.files.parquet.arrow_types import leaf_paths, table_t
 from tidegate.platform.core.files.parquet.bad import BadParquet
 from tidegate.platform.core.files.parquet.readable import why_copied
 from tidegate.platform.core.schema.column_statistics import is_personal
-from tidegate.platform.core.schema.column_types import Field, Simple, Type, folded
+from tidegate.platform.core.schema.column_types import Field, Simple, Type, fold_name
 
 MAGIC = b"PAR1"
 _TRAILER = 8
@@ -53,22 +53,22 @@ class Footer:
     nulls: dict[str, int]
     renames: Mapping[str, str] = field(default_factory=dict)
 
-    def spelled(self, spelling: Mapping[str, str]) -> Footer:
+    def with_spelling(self, spelling: Mapping[str, str]) -> Footer:
         """This footer, marked for a copy if the file spells a column differently: delta-rs would read nulls.
 
         Args:
             spelling: the table's spelling by lower-case name.
         """
-        renames = {field.name: spelling.get(folded(field.name), field.name) for field in self.fields}
+        renames = {field.name: spelling.get(fold_name(field.name), field.name) for field in self.fields}
         renames = {own: name for own, name in renames.items() if own != name}
         if not renames:
             return self
         own, name = next(iter(renames.items()))
         return replace(self, copied=self.copied or f"column {own} is {name} in the table", renames=renames)
 
-    def always(self, column: str) -> str | None:
+    def constant_text(self, column: str) -> str | None:
         """The one value that a column has in every row, as text, where the statistics prove it; else None."""
-        name = next((field.name for field in self.fields if folded(field.name) == folded(column)), None)
+        name = next((field.name for field in self.fields if fold_name(field.name) == fold_name(column)), None)
         low = self.minimum.get(name or "")
         same = low is not None and self.maximum.get(name or "") == low and self.nulls.get(name or "") == 0
         return str(low) if same else None
@@ -81,16 +81,16 @@ class Footer:
             personal: lower-case names of columns that are left out.
         """
 
-        def spelled(values: dict[str, Any]) -> dict[str, Any]:
+        def respell_names(values: dict[str, Any]) -> dict[str, Any]:
             kept = {name: value for name, value in values.items() if not is_personal(name, personal)}
-            return {spelling[folded(name)]: value for name, value in kept.items() if folded(name) in spelling}
+            return {spelling[fold_name(name)]: value for name, value in kept.items() if fold_name(name) in spelling}
 
         return json.dumps(
             {
                 "numRecords": self.rows,
-                "minValues": spelled(self.minimum),
-                "maxValues": spelled(self.maximum),
-                "nullCount": spelled(self.nulls),
+                "minValues": respell_names(self.minimum),
+                "maxValues": respell_names(self.maximum),
+                "nullCount": respell_names(self.nulls),
             },
             separators=(",", ":"),
         )
@@ -183,7 +183,7 @@ def _parse(footer: bytes, *, data_end: int) -> Footer:
         leaf += len(paths)
     if not fields:
         raise BadParquet("no column of it has a type, because all values are null")
-    return Footer(metadata.num_rows, tuple(fields), why_copied(metadata, schema), *_joined(bounds))
+    return Footer(metadata.num_rows, tuple(fields), why_copied(metadata, schema), *_join_bounds(bounds))
 
 
 def _type(column: Any, leaf: Any) -> Any:
@@ -192,7 +192,7 @@ def _type(column: Any, leaf: Any) -> Any:
     return table_type(column.type, column.name)
 
 
-def _joined(bounds: list[Bounds]) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
+def _join_bounds(bounds: list[Bounds]) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
     """Delta's three maps, of as many columns as Delta keeps statistics of by default."""
     kept = bounds[:_INDEXED_COLUMNS]
     return (
@@ -237,8 +237,8 @@ def column_bounds(name: str, kind: Type, groups: Sequence[pq.RowGroupMetaData], 
         if nulls[-1] == group.num_rows:
             continue
         there = bounded and stats is not None and stats.has_min_max
-        low.append(_bound(kind, _read(stats, "min"), upper=False) if there else None)
-        high.append(_bound(kind, _read(stats, "max"), upper=True) if there else None)
+        low.append(_convert_bound(kind, _read(stats, "min"), upper=False) if there else None)
+        high.append(_convert_bound(kind, _read(stats, "max"), upper=True) if there else None)
     return Bounds(
         name,
         min(low) if low and None not in low else None,
@@ -255,7 +255,7 @@ def _read(stats: Any, which: str) -> Any:
         return None
 
 
-def _bound(column: Type, value: Any, *, upper: bool) -> Any:
+def _convert_bound(column: Type, value: Any, *, upper: bool) -> Any:
     """A bound as Delta's statistics hold it, or None unless the type is on the proven list.
 
     A wrong bound makes rows vanish from selective queries, so every doubt ends in None. Floating point has no upper

@@ -53,7 +53,7 @@ def doubts_history(
         return not replay(rows, stored, rules).is_right
     if _lacks_changes([row for row in rows if row.own_fate(sampled.mark) is None], stored, sampled):
         return True
-    dropped = _dropped(rows, sampled)
+    dropped = _ranks_of_skipped_rows(rows, sampled)
     if rules.of_dumps and any(_misses_dump(interval, sampled, dropped) for interval in stored):
         return True
     if sampled.silver_is_whole:
@@ -77,7 +77,7 @@ def doubts_row(rows: Sequence[KeyRow], silver: SilverRow | None, rank: int | Non
         return True
     changes = [row for row in rows if row.own_fate(sampled.mark) is None]
     dump = sampled.dumps.newest
-    is_behind = rank is not None and _is_behind(rank, dump, _dropped(rows, sampled))
+    is_behind = rank is not None and _is_behind(rank, dump, _ranks_of_skipped_rows(rows, sampled))
     if silver is not None and not silver.deleted and is_behind:
         return not sampled.keeps_lost  # a newer dump has a newer row of the key, or deletes it
     if sampled.bronze_is_whole and sampled.silver_is_whole:
@@ -114,7 +114,7 @@ def _lacks_changes(changes: Sequence[KeyRow], stored: Sequence[Interval], sample
     return False
 
 
-def _dropped(rows: Sequence[KeyRow], sampled: SampledTables) -> set[int]:
+def _ranks_of_skipped_rows(rows: Sequence[KeyRow], sampled: SampledTables) -> set[int]:
     """Returns the ranks of the dumps that have the key, but only rows of it that are no changes."""
     return {rank for rank, row in present(rows, sampled.mark).items() if row.own_fate(sampled.mark) is not None}
 

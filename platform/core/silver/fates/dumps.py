@@ -29,7 +29,7 @@ class Dumps:
     newest_first: tuple[tuple[int, str], ...] = ()
 
     @classmethod
-    def of(cls, found: Iterable[tuple[int, str]]) -> Dumps:
+    def from_found(cls, found: Iterable[tuple[int, str]]) -> Dumps:
         """Returns dumps, given in any order."""
         return cls(tuple(sorted(found)))
 
@@ -38,7 +38,7 @@ class Dumps:
         """Rank of the newest dump. None without dumps."""
         return self.newest_first[0][0] if self.newest_first else None
 
-    def after(self, rank: int) -> tuple[int, str] | None:
+    def find_oldest_after(self, rank: int) -> tuple[int, str] | None:
         """Returns rank and order of the oldest dump that is newer than a rank. None without one."""
         place = bisect_left(self.newest_first, (rank,))
         return self.newest_first[place - 1] if place else None
@@ -66,7 +66,7 @@ def with_gone(rows: Sequence[KeyRow], dumps: Dumps, mark: int) -> list[KeyRow]:
     there = present(rows, mark)
     gone = []
     for rank, newer in pairwise([*sorted(there, reverse=True), 0]):
-        after = dumps.after(rank)
+        after = dumps.find_oldest_after(rank)
         # Between a dump and the one that follows may be dumps with rows in quarantine.
         if there[rank].deletes or after is None or newer >= after[0]:
             continue

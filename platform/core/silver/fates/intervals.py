@@ -21,7 +21,8 @@ class Interval:
     """A row of a history: a change, and the time for which its values hold. Orders are JSON of structs.
 
     Attributes:
-        rank: of its order, as that of a row of bronze: 1 for the newest.
+        rank: position of the change when a key's changes are sorted newest first, from 1. Rows of bronze have the same
+            ranks.
         order: of the change.
         values: by column, without nulls, as `json_values` reads them.
         deleted: the change deletes the key.
@@ -220,7 +221,8 @@ def _change(rows: Sequence[KeyRow], places: Sequence[int], stored: Interval | No
         n = rows[last_first[0]].n
         equal = [place for place in last_first if n is None or rows[place].n in (n, None)]
         found = [
-            _joined([rows[place], *(rows[other] for other in last_first if other != place)], place) for place in equal
+            _join_changes([rows[place], *(rows[other] for other in last_first if other != place)], place)
+            for place in equal
         ]
         like = [change for change in found if stored is not None and change.is_like(stored)]
         if like or stored is None or not _is_gone_from_bronze(stored, rules) or (stored.n or 0) <= (n or 0):
@@ -230,7 +232,7 @@ def _change(rows: Sequence[KeyRow], places: Sequence[int], stored: Interval | No
     return _Change(stored.rank, stored.order, stored.values, frozenset(), stored.deleted, None, stored.n)
 
 
-def _joined(equal: Sequence[KeyRow], place: int) -> _Change:
+def _join_changes(equal: Sequence[KeyRow], place: int) -> _Change:
     """Returns the change of rows with an equal order, the last one first. The others give what it leaves."""
     values: dict[str, Any] = {}
     left = equal[0].left

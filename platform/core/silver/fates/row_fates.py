@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tidegate.platform.core.row_json import row_json, shallow
+from tidegate.platform.core.row_json import flatten_deep_json, row_json
 from tidegate.platform.core.silver.fates.intervals import json_values
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
 
@@ -53,7 +53,7 @@ class SilverRow:
         own, wanted = (_values_without(values, row.left) for values in (self.values, row.values))
         has, should = (row_json(values, parse_float=str) for values in (self.values, row.values))
         return [
-            f"{name} is {_shown(has.get(name))} and not {_shown(should.get(name))}"
+            f"{name} is {_format_value(has.get(name))} and not {_format_value(should.get(name))}"
             for name in {**wanted, **own}
             if own.get(name) != wanted.get(name)
         ]
@@ -98,11 +98,11 @@ def row_fates(
     best, whole = rows[changes[0]], list(rows)
     if any(rows[place].left for place in changes) and gives_all():
         for number, place in enumerate(changes):
-            whole[place] = with_given_values(rows[place], _before(rows, changes, number))
+            whole[place] = with_given_values(rows[place], _changes_before(rows, changes, number))
     found = _position_in_silver(whole, changes, silver)
     winner = changes[0] if found is None else found
     for place in changes:
-        fates[place] = _lost(rows[place], rows[winner])
+        fates[place] = _fate_of_loser(rows[place], rows[winner])
     fates[winner] = Fate.WON if not rows[winner].deletes else Fate.EXPIRED if silver is None else Fate.TOMBSTONE
     for place in changes:
         if rows[place].is_implied:
@@ -111,7 +111,7 @@ def row_fates(
     return RowFates(tuple(fate or Fate.OLDER for fate in fates), winner, is_right, whole[winner])
 
 
-def _before(rows: Sequence[KeyRow], newest_first: Sequence[int], number: int) -> Iterator[KeyRow]:
+def _changes_before(rows: Sequence[KeyRow], newest_first: Sequence[int], number: int) -> Iterator[KeyRow]:
     """Yields the changes before a change, the newest first: of one of an equal order and batch, also those after it.
 
     A compaction may exchange rows of one file, so any of them may be the last one.
@@ -138,7 +138,7 @@ def _position_in_silver(rows: Sequence[KeyRow], newest_first: Sequence[int], sil
     return next(last, like[0] if like and is_forgotten else None)
 
 
-def _shown(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None:
         return "NULL"
     text = value if value and isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
@@ -149,7 +149,7 @@ def _values_without(values: str, columns: Collection[str]) -> dict[str, Any]:
     return {name: value for name, value in json_values(values).items() if name not in columns}
 
 
-def _lost(row: KeyRow, winner: KeyRow) -> Fate:
+def _fate_of_loser(row: KeyRow, winner: KeyRow) -> Fate:
     if row.rank < winner.rank:
         return Fate.EXPIRED
     return Fate.TIE if row.rank == winner.rank else Fate.OLDER
@@ -177,7 +177,7 @@ def with_given_values(row: KeyRow, older: Iterable[KeyRow]) -> KeyRow:
 
 def _members(text: str) -> dict[str, str]:
     """Returns the JSON of each value of an object. Numbers keep their digits."""
-    text = shallow(text)
+    text = flatten_deep_json(text)
     members, place = dict[str, str](), 1
     while text[place] != "}":
         name, end = _DECODER.raw_decode(text, place)

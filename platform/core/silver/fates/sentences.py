@@ -22,7 +22,7 @@ def format_order(order: str) -> str:
     return ", ".join(str(part) for part in row_json(order).values()) or "null"
 
 
-def named(row: KeyRow) -> str:
+def describe_row(row: KeyRow) -> str:
     """Returns a row for a sentence, by its batch."""
     if row.is_implied:
         return f"the dump {format_order(row.order)}"
@@ -46,7 +46,7 @@ def difference(name: str, given: Interval | None, have: Interval | None) -> str:
     return f"{name} should have {_span(given)}, and has {_span(have)}{others}"
 
 
-def copied(name: str, rows: int, order: str | None = None) -> str:
+def copied_row_sentence(name: str, rows: int, order: str | None = None) -> str:
     """Returns that silver has a row several times.
 
     Args:
@@ -71,7 +71,7 @@ def _span(interval: Interval | None) -> str:
     return f"the row from {format_order(interval.valid_from)} to {until}{hidden}"
 
 
-def of_row(fate: Fate, row: KeyRow, rows: Sequence[KeyRow], fates: RowFates, name: str) -> str:
+def newest_row_sentence(fate: Fate, row: KeyRow, rows: Sequence[KeyRow], fates: RowFates, name: str) -> str:
     """Returns the sentence of a row of a table that has the newest row of each key.
 
     Args:
@@ -81,9 +81,9 @@ def of_row(fate: Fate, row: KeyRow, rows: Sequence[KeyRow], fates: RowFates, nam
         fates: their fates.
         name: the silver table.
     """
-    by = "the newest row" if fates.winner is None else named(rows[fates.winner])
+    by = "the newest row" if fates.winner is None else describe_row(rows[fates.winner])
     return (
-        _alone(fate, row)
+        _row_alone_sentence(fate, row)
         or {
             Fate.WON: f"{name} has this row" if fates.is_right else f"{name} should have this row",
             Fate.TOMBSTONE: "deletes the key: silver has a tombstone",
@@ -95,14 +95,14 @@ def of_row(fate: Fate, row: KeyRow, rows: Sequence[KeyRow], fates: RowFates, nam
     )
 
 
-def of_history(rows: Sequence[KeyRow], found: Replay) -> list[tuple[Fate, str]]:
+def history_sentences(rows: Sequence[KeyRow], found: Replay) -> list[tuple[Fate, str]]:
     """Returns what became of each row of a table that has the history of each key."""
     step_of = {step.row: place for place, step in enumerate(found.steps) if step.row is not None}
     by_rank = {step.interval.rank: step for step in found.steps}
     sentences: list[tuple[Fate, str]] = []
     for place, (row, own) in enumerate(zip(rows, found.fates, strict=True)):
         if own is not None:
-            sentences.append((own, _alone(own, row) or ""))
+            sentences.append((own, _row_alone_sentence(own, row) or ""))
         elif place in step_of:
             sentences.append(_explain_change(rows, found.steps, step_of[place]))
         else:
@@ -110,7 +110,7 @@ def of_history(rows: Sequence[KeyRow], found: Replay) -> list[tuple[Fate, str]]:
     return sentences
 
 
-def _alone(fate: Fate, row: KeyRow) -> str | None:
+def _row_alone_sentence(fate: Fate, row: KeyRow) -> str | None:
     """Returns the sentence of a fate that depends on the row alone."""
     if fate is Fate.EXPECTATION:
         return f"violates the expectation {row.violated} of expect_or_drop"
@@ -122,8 +122,8 @@ def _explain_tie(row: KeyRow, step: Step, rows: Sequence[KeyRow]) -> str:
         return "its order is equal to that of a row that left bronze, and silver keeps that row"
     winner = rows[step.row]
     if (row.values, row.deletes) == (winner.values, winner.deletes):
-        return f"the same change as {named(winner)}"
-    return f"its order is equal to that of {named(winner)}, which came later"
+        return f"the same change as {describe_row(winner)}"
+    return f"its order is equal to that of {describe_row(winner)}, which came later"
 
 
 def _explain_change(rows: Sequence[KeyRow], steps: Sequence[Step], place: int) -> tuple[Fate, str]:
@@ -138,17 +138,17 @@ def _explain_change(rows: Sequence[KeyRow], steps: Sequence[Step], place: int) -
         if ended:
             return Fate.ENDED, f"deleted the key, and ended {ended}"
         return Fate.TOMBSTONE, "deleted the key, which had no row then: an older change that comes late ends here"
-    late = _late(rows, steps, place)
+    late = _late_sentence(rows, steps, place)
     if not step.starts:
         text = f"its tracked values are those of the change before: part of {ended}"
         return Fate.JOINED, f"{late}; {text}" if late else text
-    opened = f"opened the interval from {format_order(step.interval.valid_from)}{_until(steps, place)}"
+    opened = f"opened the interval from {format_order(step.interval.valid_from)}{_end_sentence(steps, place)}"
     if ended and late:
         return Fate.CUT, f"{late}, cut {ended}, and {opened}"
     return Fate.OPENED, ", ".join(filter(None, [late, f"ended {ended}, and {opened}" if ended else opened]))
 
 
-def _late(rows: Sequence[KeyRow], steps: Sequence[Step], place: int) -> str | None:
+def _late_sentence(rows: Sequence[KeyRow], steps: Sequence[Step], place: int) -> str | None:
     """Returns that a change came after a newer one. None if it did not."""
     n = steps[place].interval.n
     newer = [step.interval.n for step in steps[place + 1 :] if step.row is None or not rows[step.row].is_implied]
@@ -156,7 +156,7 @@ def _late(rows: Sequence[KeyRow], steps: Sequence[Step], place: int) -> str | No
     return f"came late, after batch {before[0]}" if before else None
 
 
-def _until(steps: Sequence[Step], place: int) -> str:
+def _end_sentence(steps: Sequence[Step], place: int) -> str:
     """Returns when the row that a change began ended, and by what."""
     last = place
     while last + 1 < len(steps) and not steps[last + 1].starts:

@@ -116,7 +116,7 @@ def _generated_overwrites(lake: TestLake, seed: int, batches: Iterable[int]) -> 
     work = merge_state(lake.lake, spec)
     assert work is not None
     assert work.table.birth is not None
-    rules, session = KeyRows.of(lake.lake, work).rules, lake.lake.delta.session
+    rules, session = KeyRows.from_lake(lake.lake, work).rules, lake.lake.delta.session
     readings = list(_readings(random.Random(seed), 90))
     ledger = pa.Table.from_pylist(
         [

@@ -170,7 +170,7 @@ def test_bad_objects_are_listed_up_to_a_limit() -> None:
 def test_a_changed_schema_is_shown_and_warned_of() -> None:
     first = TableReport([done(GOOD, n=1)], NOW)
     assert failed(first) == {}
-    before = PreviousReport.of(first.metadata("dagster/row_count"))
+    before = PreviousReport.from_metadata(first.metadata("dagster/row_count"))
     wider = TableSnapshot("orders", "s3://x", state(2, ID, ("name", "string")), 4)
     assert failed(TableReport([done(GOOD)], NOW, before)) == {}
     changed = TableReport([done(GOOD)], wider, before)
@@ -249,18 +249,18 @@ def test_rows_are_counted_by_the_table_only_where_the_batches_have_no_count() ->
     def counted(before: PreviousReport, version: int, *batches: BatchResult) -> int:
         return row_count(before, batches, version, lambda: -1)
 
-    one, seen = done(GOOD, n=9, adds=[ADD, ADD]), PreviousReport(rows=10, version=7)
-    assert counted(seen, 8, one) == 14
+    batch_result, seen = done(GOOD, n=9, adds=[ADD, ADD]), PreviousReport(rows=10, version=7)
+    assert counted(seen, 8, batch_result) == 14
     assert counted(seen, 7) == 10
-    assert counted(seen, 9, one, done(GOOD, n=10, adds=[ADD], outcome="void")) == 14
+    assert counted(seen, 9, batch_result, done(GOOD, n=10, adds=[ADD], outcome="void")) == 14
     assert counted(PreviousReport(), 1, done(GOOD, n=1, adds=[ADD]), done(GOOD, n=2, adds=[ADD])) == 4
-    assert counted(PreviousReport(), 8, one) == -1  # Dagster has forgotten
-    assert counted(seen, 9, one) == -1  # somebody else has committed too
+    assert counted(PreviousReport(), 8, batch_result) == -1  # Dagster has forgotten
+    assert counted(seen, 9, batch_result) == -1  # somebody else has committed too
     assert counted(seen, 8, done(GOOD, n=9, removes=[Remove("a.parquet")])) == -1
     nothing = done(DUPLICATE, n=10, version=-1)
     assert counted(seen, 7, nothing) == 10
     assert counted(seen, 8, nothing) == -1  # the commit is somebody else's
-    assert counted(seen, 8, one, nothing) == 14
+    assert counted(seen, 8, batch_result, nothing) == 14
     found = done(GOOD, n=9, adds=[ADD], version=7)  # an earlier run committed it and did not record it
     assert counted(seen, 7, found) == 10
     assert counted(seen, 8, found) == -1
@@ -281,7 +281,7 @@ class World:
         birth: Any = SimpleNamespace(name="orders", location="s3a://landing/orders", output=None)
         ledger: Any = SimpleNamespace(clock=lambda: Clock(0, self.last.n if self.last else 0))
         self.batches: list[Batch] = []
-        batches: Any = SimpleNamespace(read=self._read, void=lambda _: set())
+        batches: Any = SimpleNamespace(read=self._read, void_numbers=lambda _: set())
         spec: Any = SimpleNamespace(
             after_load="keep",
             completion=None,

@@ -29,7 +29,7 @@ from tidegate.assets.health.history import merges_that_warn, missed_today
 from tidegate.assets.health.measure import measure
 from tidegate.assets.health.report import HealthReport, sparkline
 from tidegate.assets.keys import LakeNames, silver_key
-from tidegate.assets.presentation.check_events import APART_CHECK, result_of
+from tidegate.assets.presentation.check_events import COLLAPSE_CHECK, result_of
 from tidegate.assets.runs.failed_runs import FailedRun
 from tidegate.assets.sources.queue_checks import CHECK
 from tidegate.platform.cli.main import app
@@ -104,8 +104,8 @@ class Counted(Objects):
         super().__init__()
         self.pages = 0
 
-    def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Any]:
-        for number, item in enumerate(super().under(bucket, prefix, after)):
+    def list_under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Any]:
+        for number, item in enumerate(super().list_under(bucket, prefix, after)):
             self.pages += number % 1000 == 0
             yield item
 
@@ -127,7 +127,7 @@ def at(second: int) -> str:
 
 def waits(objects: Objects, table: str, *hints: Hint) -> None:
     """Put a manifest into the inbox. The time of every object in S3 is 0."""
-    LakeStore(objects, "s3://lake/root").inbox.put([Manifest.new(table, "intake", hints)])  # type: ignore[arg-type]
+    LakeStore(objects, "s3://lake/root").inbox.put([Manifest.create(table, "intake", hints)])  # type: ignore[arg-type]
 
 
 def test_what_waits_is_measured_by_table_and_queue(instance: dg.DagsterInstance) -> None:
@@ -219,7 +219,7 @@ def test_a_thousand_tables_cost_a_few_requests(instance: dg.DagsterInstance, mon
 def test_a_merge_that_warns_is_seen_in_the_health_of_the_lake(instance: dg.DagsterInstance) -> None:
     def merged(table: str, why: str) -> None:
         key = dg.AssetKey(["silver", table])
-        check = dg.AssetCheckEvaluation(key, APART_CHECK, not why, metadata={}, description=why or "fine")
+        check = dg.AssetCheckEvaluation(key, COLLAPSE_CHECK, not why, metadata={}, description=why or "fine")
         instance.report_runless_asset_event(check)
 
     merged("lines", "2 keys have several inserts")
@@ -232,7 +232,7 @@ def test_a_merge_that_warns_is_seen_in_the_health_of_the_lake(instance: dg.Dagst
     def check(merged: dict[str, Markdown] | None) -> list[tuple[bool, str, str | None]]:
         checks = HealthReport(health, merged=merged).checks(LakeNames().lake_health)
         return [
-            (each.passed, each.severity.value, each.description) for each in checks if each.check_name == APART_CHECK
+            (each.passed, each.severity.value, each.description) for each in checks if each.check_name == COLLAPSE_CHECK
         ]
 
     assert check(found) == [(False, "WARN", "silver.lines: 2 keys have several inserts")]
@@ -246,7 +246,7 @@ def failure(metadata: dict[str, Any]) -> dg.AssetCheckEvaluation:
 
 def test_a_check_that_runs_or_died_has_no_result_yet(instance: dg.DagsterInstance) -> None:
     """Dagster types what it gives then as a result. It is the event of the plan."""
-    for key, check in ((silver_key("lines"), APART_CHECK), (LakeNames().queue("events"), CHECK)):
+    for key, check in ((silver_key("lines"), COLLAPSE_CHECK), (LakeNames().queue("events"), CHECK)):
         event = DagsterEvent(
             DagsterEventType.ASSET_CHECK_EVALUATION_PLANNED.value,
             "merge",
@@ -349,7 +349,7 @@ def waiting_routes(objects: Objects) -> Any:
     ]:
         outbox.put([(lane, [Outgoing(f"m{second}", None, "g", second * 1000, "{}") for second in seconds])])
     refused = Outgoing("m1", None, "g", 1, "{}")
-    outbox.keep_undeliverable(OutboxObject(Lane("idle"), OutboxName.of([refused])), [(refused, "too large")])
+    outbox.keep_undeliverable(OutboxObject(Lane("idle"), OutboxName.from_messages([refused])), [(refused, "too large")])
     return of_routes
 
 
@@ -385,10 +385,10 @@ def test_what_waits_for_each_route_is_measured_and_routes_behind_come_first(inst
 
 def test_a_route_whose_outbox_cannot_be_listed_hides_no_other(instance: dg.DagsterInstance) -> None:
     class Refusing(Objects):
-        def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Any]:
+        def list_under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Any]:
             if "outbox/late/" in prefix:
                 raise ACCESS_DENIED
-            return super().under(bucket, prefix, after)
+            return super().list_under(bucket, prefix, after)
 
     health = measure(waiting_routes(Refusing()), instance, now=1000.0)
     assert [route.messages for route in health.routes if route.name in ("late", "tagged")] == [2, 0]

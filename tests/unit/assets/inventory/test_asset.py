@@ -80,7 +80,7 @@ def test_the_page_shows_the_total_the_dearest_buckets_and_no_prefixes_that_were_
         StoredSum((f"b{number}", "x/", "STANDARD", "old", "small"), "STANDARD", 1, number << 30, number << 30, 0)
         for number in range(1, 31)
     ]
-    report = CostReport.of(sums, PRICES)
+    report = CostReport.from_sums(sums, PRICES)
     reads = Reads(Counter({("b30", "x/"): 3, ("b30", "y/"): 4}))
     command = "tidegate inventory cost objects"
     found = cost_metadata(report, reads, command, whole=True)
@@ -104,7 +104,9 @@ def test_the_page_shows_the_total_the_dearest_buckets_and_no_prefixes_that_were_
     assert found["bytes"] == sum(range(1, 31)) * GIGABYTE
     assert "objects_without_fee" not in found
     monitored = replace(sums[0], monitored=7)
-    assert cost_metadata(CostReport.of([monitored], PRICES), reads, command, whole=True)["objects_without_fee"] == 7
+    assert (
+        cost_metadata(CostReport.from_sums([monitored], PRICES), reads, command, whole=True)["objects_without_fee"] == 7
+    )
 
 
 def test_the_page_of_growth_shows_the_forecast_and_its_error_only_if_there_is_one() -> None:
@@ -130,20 +132,20 @@ def test_the_page_of_uploads_has_what_they_cost_and_the_rule_that_is_missing() -
     began = datetime(2026, 1, 2, tzinfo=UTC)
     some = [Upload(f"k{n}", "u", began, "STANDARD", 1, n << 30) for n in (1, 2)]
     buckets = [BucketUploads("b", some, 2, 0, Lifecycle()), BucketUploads("c", [], 0, 3, Lifecycle())]
-    found = uploads_metadata(UploadsReport.of(buckets, {"gone": "404"}, 7), prices, "tidegate")
+    found = uploads_metadata(UploadsReport.from_buckets(buckets, {"gone": "404"}, 7), prices, "tidegate")
     assert (found["uploads"], found["bytes"], found["cost_a_month"]) == (2, 3 << 30, 6.0)
     assert (found["buckets_without_rule"], found["not_listed"].value) == (2, "- gone: 404")
     (record,) = found["by_bucket"].records
     assert (record.data["GiB"], record.data["oldest"]) == (3.0, "2026-01-02")
     assert "put-bucket-lifecycle-configuration" in record.data["rule"]
-    assert "by_bucket" not in uploads_metadata(UploadsReport.of([], {}, 7), prices, "tidegate")
+    assert "by_bucket" not in uploads_metadata(UploadsReport.from_buckets([], {}, 7), prices, "tidegate")
 
 
 def test_each_page_says_how_many_lines_it_leaves_out_and_which_command_prints_them() -> None:
     group = ("x/", "STANDARD", "under a year", "128 MiB and more")
     made = [StoredSum((f"b{n}", *group), "STANDARD", 9, 9 << 30, 9 << 30, 0) for n in range(150)]
     prices = StoragePrices("EUR", "x", {"STANDARD": ((0.0, 2.0),), "GLACIER_IR": ((0.0, 0.1),)}, {"GLACIER_IR": 0.0})
-    cost = cost_metadata(CostReport.of(made, prices), Reads(), "cost", whole=True)
+    cost = cost_metadata(CostReport.from_sums(made, prices), Reads(), "cost", whole=True)
     assert cost["more_by_bucket"] == "50 more lines: cost --by bucket --limit 150"
     assert cost["more_by_prefix"] == "50 more lines: cost --by bucket,prefix --limit 150"
     assert "more_by_age" not in cost
@@ -151,7 +153,9 @@ def test_each_page_says_how_many_lines_it_leaves_out_and_which_command_prints_th
     assert growth_metadata(KnownGrowth(growth(days, 1), None), 1, "forecast")["more_by_bucket"] == (
         "51 more lines: forecast --limit 151"
     )
-    advised = advice_for([replace(one, group=(*one.group, "current", "stays")) for one in made], prices, 12)
+    advised = advice_for(
+        [replace(stored_sum, group=(*stored_sum.group, "current", "stays")) for stored_sum in made], prices, 12
+    )
     assert advice_metadata(advised, "EUR", 12, "advice")["more_transitions"] == "50 more lines: advice --limit 150"
     (first, *_) = advice_metadata(advised[:1], "EUR", 12, "advice")["transitions"].records
     # The amounts are in the columns that a page shows without scrolling.
@@ -162,5 +166,5 @@ def test_each_page_says_how_many_lines_it_leaves_out_and_which_command_prints_th
     assert audit_metadata(AuditReport(findings, []), "audit")["more_audits"] == "50 more lines: audit --limit 150"
     upload = Upload("k", "u", datetime(2026, 1, 2, tzinfo=UTC), "STANDARD", 1, 5)
     buckets = [BucketUploads(f"b{n}", [upload], 1, 0, Lifecycle()) for n in range(150)]
-    found = uploads_metadata(UploadsReport.of(buckets, {}, 7), prices, "uploads")
+    found = uploads_metadata(UploadsReport.from_buckets(buckets, {}, 7), prices, "uploads")
     assert (found["more_by_bucket"], found["uploads"]) == ("50 more lines: uploads --limit 150", 150)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tidegate.assets.presentation.markdown import described, listed
+from tidegate.assets.presentation.markdown import describe_table, list_lines
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.markdown import cell, code, prose
 from tidegate.platform.core.wording import one_line
@@ -48,7 +48,7 @@ def shown(markdown: str) -> tuple[str, set[str]]:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-@pytest.mark.parametrize("write", [code, prose, lambda text: listed([text]).value])
+@pytest.mark.parametrize("write", [code, prose, lambda text: list_lines([text]).value])
 def test_nothing_of_a_text_is_more_than_letters(text: str, write: object) -> None:
     markdown = write(text)  # type: ignore[operator]
     letters, kinds = shown(markdown)
@@ -72,11 +72,11 @@ def test_a_cell_ends_where_it_should(text: str) -> None:
 
 
 def test_each_line_is_an_item_of_a_list() -> None:
-    assert listed(["a: 1", 2]).value == "- a: 1\n- 2"
-    assert listed(["tidegate why x"], code).value == "- `tidegate why x`"
+    assert list_lines(["a: 1", 2]).value == "- a: 1\n- 2"
+    assert list_lines(["tidegate why x"], code).value == "- `tidegate why x`"
 
 
 @pytest.mark.parametrize(("text", "shown"), [(None, "t"), ("Orders.", "Orders"), ("Orders: all. ", "Orders: all")])
 def test_a_description_that_ends_with_a_stop_is_continued_without_it(text: str | None, shown: str) -> None:
     spec = TableSpec.model_validate({"name": "t", "prefix": "s3://landing/t/", "description": text})
-    assert described(spec) == shown
+    assert describe_table(spec) == shown

@@ -40,13 +40,13 @@ def test_a_plot_of_nothing_is_a_title() -> None:
 
 
 def test_a_plot_is_shown_without_a_link_however_long_its_labels_and_its_history_are() -> None:
-    told = bars("dollars a month by bucket", [("_" * 34, 9.0, "123,456,789.12 USD")] * 40)
-    assert 5 < len(told.splitlines()) - 2 < 40
-    assert len(told) < MAX_MARKDOWN
+    drawing = bars("dollars a month by bucket", [("_" * 34, 9.0, "123,456,789.12 USD")] * 40)
+    assert 5 < len(drawing.splitlines()) - 2 < 40
+    assert len(drawing) < MAX_MARKDOWN
     saw = [123456.789 * (day % 7) for day in range(3000)]
     for past, future in ((saw[:15], saw[:90]), (saw, saw[:90]), (saw[:39], []), (saw[:1], saw[:700])):
-        told = curve("GiB of all buckets, and the forecast of 36 months", date(2026, 1, 30), past, future)
-        assert len(told) < MAX_MARKDOWN
+        drawing = curve("GiB of all buckets, and the forecast of 36 months", date(2026, 1, 30), past, future)
+        assert len(drawing) < MAX_MARKDOWN
 
 
 def test_a_curve_has_its_highest_value_at_the_top_and_the_forecast_begins_where_the_past_ends() -> None:

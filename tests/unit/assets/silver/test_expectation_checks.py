@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.conftest import Paper
 from tidegate.assets.keys import silver_key
-from tidegate.assets.presentation.check_events import APART_CHECK, evaluation_event
+from tidegate.assets.presentation.check_events import COLLAPSE_CHECK, evaluation_event
 from tidegate.assets.silver import asset
 from tidegate.assets.silver.asset import build_silver_assets
 from tidegate.assets.silver.expectation_checks import results_of_merge
@@ -49,7 +49,7 @@ def merged(rows: int, *, null_keys: int = 0, **violations: int) -> MergeResult:
 
 
 def of_expectations(results: list[dg.AssetCheckResult]) -> list[dg.AssetCheckResult]:
-    return [each for each in results if each.check_name != APART_CHECK]
+    return [each for each in results if each.check_name != COLLAPSE_CHECK]
 
 
 def test_a_run_that_merges_no_rows_repeats_the_results_of_the_run_before(
@@ -92,7 +92,7 @@ def test_rows_that_silver_takes_for_one_warn_until_rows_are_merged_without_such(
 ) -> None:
     seen = []
     for result in (merged(5, null_keys=2), None, merged(0), merged(1)):
-        (found,) = (each for each in results_of_merge(spec, KEY, result, instance) if each.check_name == APART_CHECK)
+        (found,) = (each for each in results_of_merge(spec, KEY, result, instance) if each.check_name == COLLAPSE_CHECK)
         instance.report_runless_asset_event(evaluation_event(found))
         seen.append((found.passed, found.severity.value, found.metadata["null_keys"].value))
     assert seen == [*[(False, "WARN", 2)] * 3, (True, "WARN", 0)]

@@ -60,9 +60,9 @@ def _decide(table: Table) -> Batch:
 @pytest.mark.usefixtures("batch")
 def test_the_server_reads_the_bytes_that_are_written_before_they_are() -> None:
     table = Table()
-    assert _decide(table) == BATCH.sealed()
+    assert _decide(table) == BATCH.seal()
     ((sent, rows),) = table.calls
-    assert sent == json.loads(BATCH.sealed().to_json())
+    assert sent == json.loads(BATCH.seal().to_json())
     assert [row["key"] for row in rows] == ["a", "a", "b"]
 
 
@@ -102,7 +102,7 @@ def test_a_dataset_with_a_part_or_signal_that_cannot_be_recorded_waits_and_says_
     plan = Plan([Candidate(key, found, hint(key)) for key in "abc"], datasets=[dataset, others])
     refused.withdraw(plan)
     # Otherwise a second attempt would defer the dataset, or record its signal again, for ever.
-    assert (plan.datasets, [one.key for one in plan.candidates], plan.deferred) == ([others], ["c"], [])
+    assert (plan.datasets, [candidate.key for candidate in plan.candidates], plan.deferred) == ([others], ["c"], [])
     last = {row.key: row for row in plan.rows if row.status is not Status.DUPLICATE}
     assert len(plan.rows) == len(last) + (bad == "a")
     statuses = {key: row.status for key, row in last.items()}

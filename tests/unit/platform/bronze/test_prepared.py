@@ -52,7 +52,7 @@ def test_an_upload_that_is_not_allowed_is_distinct_from_every_other_failure(
 def test_files_that_wait_for_a_permission_are_blamed_for_nothing_and_stop_a_run_that_has_nothing_else() -> None:
     waits, good = candidate("a"), candidate("b")
     prepared = PreparedBatch(Plan([waits, good]))
-    prepared.failed(waits, NotWritable("s3://landing/orders/_tidegate/x cannot be written"))
+    prepared.record_failure(waits, NotWritable("s3://landing/orders/_tidegate/x cannot be written"))
     assert (prepared.rows, prepared.deferred) == ([], [waits.taken.hint])
     with pytest.raises(NotWritable, match=r"_tidegate/x cannot be written\. Give Dagster's role .* 1 hints"):
         prepared.require_progress()

@@ -31,7 +31,7 @@ class _Bucket:
         self.copied.append(target.key)
         self.sizes[target.key] = self.sizes[source.key]
 
-    def under(self, bucket: str, prefix: str) -> list[Any]:
+    def list_under(self, bucket: str, prefix: str) -> list[Any]:
         return [SimpleNamespace(key=key) for key in self.sizes if key.startswith(prefix)]
 
     def delete(self, bucket: str, keys: list[str]) -> None:

@@ -32,9 +32,9 @@ class Table:
     def __init__(self) -> None:
         self.recorded = False
         self.birth = SimpleNamespace(registered=False, name="t")
-        self.inbox = SimpleNamespace(waiting=list)
+        self.inbox = SimpleNamespace(waiting_manifests=list)
 
-    def reopened(self) -> Table:
+    def reopen(self) -> Table:
         if self.recorded:
             raise OSError("S3 does not answer")
         return self
@@ -81,10 +81,10 @@ def test_a_batch_that_is_recorded_and_not_finished_is_reported(monkeypatch: pyte
     table.ledger = SimpleNamespace(clock=lambda: Clock(7, 4), header=lambda version, n: header)
     table.batches = SimpleNamespace(read=lambda n: None)
     left, finished = [batch], list[Any]()
-    monkeypatch.setattr(run, "unfinished", lambda *_: left.pop() if left else None)
+    monkeypatch.setattr(run, "find_unfinished", lambda *_: left.pop() if left else None)
     monkeypatch.setattr(run, "finish", lambda table, batch, log, *, void: finished.append((batch, void)))
     monkeypatch.setattr(run, "look", lambda *_, **__: None)
-    monkeypatch.setattr(run, "after_notes", lambda *_, **__: None)
+    monkeypatch.setattr(run, "retry_noted", lambda *_, **__: None)
     (result,) = run_table(table, RunOptions("test", listing=False))
     assert (result.batch, result.landed, result.found) == (batch, CommitResult(9, "committed", "d", None, True), True)
     assert finished == [(batch, False)]
@@ -110,8 +110,8 @@ def test_files_that_the_server_cannot_record_are_left_out_and_the_batch_is_prepa
             raise refused
         return SimpleNamespace(n=5, rows=["decided"])
 
-    monkeypatch.setattr(run, "unfinished", lambda *_: None)
-    monkeypatch.setattr(run, "after_notes", lambda *_, **__: None)
+    monkeypatch.setattr(run, "find_unfinished", lambda *_: None)
+    monkeypatch.setattr(run, "retry_noted", lambda *_, **__: None)
     monkeypatch.setattr(run, "look", lambda *_, **__: draft)
     monkeypatch.setattr(run, "prepare", lambda table, draft: prepared.append(list(draft.plan.keys)) or prepared[-1])
     monkeypatch.setattr(run, "decide", decided)
@@ -123,11 +123,11 @@ def test_files_that_the_server_cannot_record_are_left_out_and_the_batch_is_prepa
         yield
         reads.append(len(prepared))
 
-    monkeypatch.setattr(run, "reading", reading)
+    monkeypatch.setattr(run, "limit_reading", reading)
     kept: list[Any] = []
     monkeypatch.setattr(run, "keep_named_folders", lambda table, found, rows: kept.append((list(found), list(rows))))
     monkeypatch.setattr(run, "land", lambda table, batch, *_, **__: batch)
-    monkeypatch.setattr(run, "_doubt", lambda *_: None)
+    monkeypatch.setattr(run, "_warn_about_doubts", lambda *_: None)
     listener = RunListener()
     monkeypatch.setattr(listener, "log", logged.append)
     run._next_batch(table, RunOptions("test", listing=False), listener, time.monotonic() + 400, first=True)
@@ -145,8 +145,8 @@ def test_a_run_without_time_for_a_read_leaves_it_to_the_next(monkeypatch: pytest
     table.batches = SimpleNamespace(read=lambda n: None)
     plan = SimpleNamespace(candidates=["a"], drop={}, rows=[], deferred=[])
     draft: Any = SimpleNamespace(n=5, plan=plan, birth=SimpleNamespace(output=None))
-    monkeypatch.setattr(run, "unfinished", lambda *_: None)
-    monkeypatch.setattr(run, "after_notes", lambda *_, **__: None)
+    monkeypatch.setattr(run, "find_unfinished", lambda *_: None)
+    monkeypatch.setattr(run, "retry_noted", lambda *_, **__: None)
     monkeypatch.setattr(run, "look", lambda *_, **__: draft)
     logged = list[str]()
     listener = RunListener()
@@ -163,7 +163,7 @@ def test_a_run_without_time_for_a_read_leaves_it_to_the_next(monkeypatch: pytest
         begun.append(first)
         return batch
 
-    table.inbox = SimpleNamespace(waiting=lambda: [SimpleNamespace(id="m")])
+    table.inbox = SimpleNamespace(waiting_manifests=lambda: [SimpleNamespace(id="m")])
     monkeypatch.setattr(run, "_next_batch", next_batch)
     for seconds, batches in [(MAX_SECONDS - 1, 1), (MAX_SECONDS + 100, MAX_BATCHES)]:
         begun.clear()
@@ -176,10 +176,10 @@ def test_a_table_that_rests_is_read_only_for_a_person(monkeypatch: pytest.Monkey
     table: Any = Table()
     table.ledger = SimpleNamespace(clock=lambda: Clock(7, 4))
     table.batches = SimpleNamespace(read=lambda n: None)
-    rest = Manifest.rest("landing.t", time.time() + 60)
-    table.inbox = SimpleNamespace(waiting=lambda: [SimpleNamespace(id=rest.id)])
-    monkeypatch.setattr(run, "unfinished", lambda *_: None)
-    monkeypatch.setattr(run, "after_notes", lambda *_, **__: None)
+    rest = Manifest.create_rest("landing.t", time.time() + 60)
+    table.inbox = SimpleNamespace(waiting_manifests=lambda: [SimpleNamespace(id=rest.id)])
+    monkeypatch.setattr(run, "find_unfinished", lambda *_: None)
+    monkeypatch.setattr(run, "retry_noted", lambda *_, **__: None)
     monkeypatch.setattr(run, "list_prefix", lambda *_, **__: None)
     monkeypatch.setattr(run, "look", lambda *_, **__: None)
     table.spec = SimpleNamespace(inventory=None)

@@ -16,12 +16,12 @@ SERVERS = {REMOTE: "sc://127.0.0.1:1", "AWS_REGION": "eu-west-1"}
 
 
 def of(lake_yaml: Path, home: Path | None = None) -> Client:
-    return Client(Settings.of({**SERVERS, LAKE: str(lake_yaml)}), home)
+    return Client(Settings.from_environ({**SERVERS, LAKE: str(lake_yaml)}), home)
 
 
 def opened(client: Client, problem: Exception | None = None) -> str:
     """Open a lake, and let the work on it fail. Returns the root of the lake."""
-    with client.opened() as lake:
+    with client.open_lake() as lake:
         if problem:
             raise problem
         return lake.config.lake.root

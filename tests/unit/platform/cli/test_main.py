@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from tests.support.servers.child import ending_with_us
 from tidegate.platform.cli.check.check import run_check
-from tidegate.platform.cli.main import app, explained
+from tidegate.platform.cli.main import app, explain_error
 from tidegate.platform.cli.terminal import command_console
 from tidegate.platform.lake.aws.s3 import StoreError
 
@@ -64,11 +64,11 @@ def test_who_has_no_way_to_aws_learns_that_no_local_platform_runs(
         (ProfileNotFound(profile="prod"), "correct AWS_PROFILE"),
         (store_error(NoCredentialsError()), "no AWS credentials were found"),
     ):
-        first, second = explained(error).splitlines()
+        first, second = explain_error(error).splitlines()
         assert said in first
         assert second.startswith("no local platform runs on .tidegate/demo or .tidegate/local of this directory")
     refused = store_error(ClientError({"Error": {"Code": "SlowDown"}}, "GetObject"))
-    assert explained(refused) == "s3://lake/tables/a.json: what the client says"
+    assert explain_error(refused) == "s3://lake/tables/a.json: what the client says"
 
 
 def test_a_check_without_a_way_to_aws_says_the_same(

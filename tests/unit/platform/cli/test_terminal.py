@@ -11,7 +11,7 @@ from rich.text import Text
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Finding, show
 from tidegate.platform.cli.terminal import Terminal, command_console
-from tidegate.platform.core.wording import one_line, visible
+from tidegate.platform.core.wording import one_line, show_controls
 
 HOSTILE = "\x1b]0;owned\x1b[2J\x9b1m\u202eevil"
 
@@ -29,7 +29,7 @@ def printed(terminal: Terminal) -> str:
 def test_control_characters_are_written_out_and_styles_stay(terminal: Terminal) -> None:
     table = Table()
     table.add_column("key")
-    table.add_row(Text(visible(HOSTILE)))
+    table.add_row(Text(show_controls(HOSTILE)))
     table.add_row(Text(HOSTILE))
     for text in (HOSTILE, Text(HOSTILE, style="bold red"), table):
         terminal.print(text, markup=False, highlight=False)
@@ -49,11 +49,11 @@ def test_a_finding_is_one_line(terminal: Terminal) -> None:
 
 @pytest.mark.parametrize("text", ["Grüße, 日本\u3000語\u00a0!", "می\u200cخواهم", "👩\u200d🔧", ""])
 def test_what_people_write_stays(text: str) -> None:
-    assert one_line(text) == visible(text) == text
+    assert one_line(text) == show_controls(text) == text
 
 
 def test_line_ends_stay_where_a_text_has_lines() -> None:
-    assert visible("a\nb\r\tc\u2028") == "a\nb\\r\\tc\\u2028"
+    assert show_controls("a\nb\r\tc\u2028") == "a\nb\\r\\tc\\u2028"
     assert one_line("a\nb\ud800") == "a\\nb\\ud800"
 
 

@@ -46,7 +46,7 @@ def test_all_arns_of_a_lake_are_of_the_partition_of_its_queue(host: str, partiti
     assert printed.count('"arn:') == printed.count(f'"arn:{partition}:') > 20
     assert f"arn:{partition}:s3:::acme-*" in printed
     assert "acme-logs" not in printed, "IAM has no exclusions"
-    queue = Address.of(config).queue(config.queues[0])
+    queue = Address.from_config(config).queue(config.queues[0])
     assert queue == f"arn:{partition}:sqs:{config.queues[0].region}:111122223333:events"
     (statement,) = queue_policy(queue, ["acme"])["Statement"]
     assert statement["Condition"]["ArnLike"]["aws:SourceArn"] == [f"arn:{partition}:s3:::acme"]

@@ -82,11 +82,11 @@ def test_in_china_all_arns_are_of_china() -> None:
 def test_tables_with_one_destination_bucket_have_a_statement_each_and_remove_none() -> None:
     daily, weekly = wanted("daily/", buckets=["acme-*"]), wanted("weekly/", buckets=["beta-*"])
     both = weekly.policy(daily.policy(None))
-    assert [one["Resource"].partition("central")[2] for one in both["Statement"]] == ["/daily/*", "/weekly/*"]
+    assert [item["Resource"].partition("central")[2] for item in both["Statement"]] == ["/daily/*", "/weekly/*"]
     assert differences(both, daily.policy(both)) == differences(both, weekly.policy(both)) == []
     assert daily.policy(both) == both
     # Earlier versions gave the statement of each prefix the same name.
-    old = {"Statement": [{**one, "Sid": "TidegateInventories"} for one in both["Statement"][:1]]}
+    old = {"Statement": [{**item, "Sid": "TidegateInventories"} for item in both["Statement"][:1]]}
     assert weekly.policy(old)["Statement"] == [*old["Statement"], both["Statement"][1]]
     assert daily.policy(old)["Statement"] == both["Statement"][:1]
-    assert all(one["Sid"].isalnum() for one in both["Statement"])
+    assert all(item["Sid"].isalnum() for item in both["Statement"])

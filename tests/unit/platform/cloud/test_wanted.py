@@ -42,7 +42,7 @@ LAKE = LakeConfig.model_validate(
         ],
     }
 )
-WANTED = WantedResources.of(LAKE)
+WANTED = WantedResources.from_config(LAKE)
 
 
 class Account:

@@ -12,7 +12,7 @@ from pyspark.sql import types as T
 
 from tidegate.platform.cli.commands.sql import json_text
 from tidegate.platform.core.foreign_json import MAX_LEVELS
-from tidegate.platform.core.row_json import row_json, shallow
+from tidegate.platform.core.row_json import flatten_deep_json, row_json
 from tidegate.platform.core.silver.fates.intervals import json_values
 from tidegate.platform.core.silver.fates.key_row import KeyRow
 from tidegate.platform.core.silver.fates.row_fates import with_given_values
@@ -36,7 +36,7 @@ def test_a_deep_value_is_text_below_the_levels_that_are_parsed(start: str, end: 
     assert levels == MAX_LEVELS
     assert deep.find(inner) == deep.rfind(inner) > 0
     assert json.loads(json.dumps(found)) == found
-    assert shallow(shallow(deep)) == shallow(deep)
+    assert flatten_deep_json(flatten_deep_json(deep)) == flatten_deep_json(deep)
 
 
 def test_what_is_not_deep_stays_as_it_is() -> None:
@@ -50,7 +50,7 @@ def test_what_is_not_deep_stays_as_it_is() -> None:
 
     wide = json.dumps([value(0) for _ in range(2_000)])
     assert wide.count("[") + wide.count("{") > MAX_LEVELS
-    assert shallow(wide) == wide
+    assert flatten_deep_json(wide) == wide
 
 
 def test_the_commands_that_show_rows_take_the_deepest_variant() -> None:

@@ -17,7 +17,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tidegate.platform.core.wording import command, first_few, first_line, number_of, one_line, visible, visible_json
+from tidegate.platform.core.wording import (
+    command,
+    first_few,
+    first_line,
+    number_of,
+    one_line,
+    show_controls,
+    visible_json,
+)
 from tidegate.platform.operations.object_trace import redrive_of
 from tidegate.platform.operations.redrive import Choice
 
@@ -56,7 +64,7 @@ def test_every_character_that_controls_or_hides_is_written_out() -> None:
 def test_the_first_line_of_an_error_has_none_either() -> None:
     assert first_line(ValueError("\x1b[2Jgone \u202eback\nsecond")) == "\\x1b[2Jgone \\u202eback"
     assert first_line(ValueError()) == "ValueError"
-    assert visible("a\x1b\nb") == "a\\x1b\nb"
+    assert show_controls("a\x1b\nb") == "a\\x1b\nb"
 
 
 def test_json_stays_json_with_every_character() -> None:

@@ -213,7 +213,7 @@ def test_a_file_without_one_good_row_waits_until_it_is_fixed(tmp_path: Path) -> 
     does.put("fleet/1.csv", header + b'"1","N1",1,"a","b","c",1,2,3,"d"\n', "complete")
     does.put("fleet/2.csv", header + b'"2","N2",NA,"a","b","c",1,2,NA,"d"\n', "incomplete")
     does.wave = 2
-    does.mend("fleet/2.csv", ["NA"], "mended")
+    does.fix("fleet/2.csv", ["NA"], "mended")
     does.put_again("fleet/2.csv", "same bytes again")
     does.write()
     expected = oracle.expect(tmp_path)
@@ -229,7 +229,7 @@ def test_a_fix_of_what_is_not_wrong_is_refused(tmp_path: Path) -> None:
     does = Operations(tmp_path)
     does.put("airlines/1.csv", b"carrier,name\nNA,Skyways\n", "export")
     does.wave = 2
-    does.mend("airlines/1.csv", ["NA"], "mended")
+    does.fix("airlines/1.csv", ["NA"], "mended")
     does.write()
     with pytest.raises(ValueError, match="fixes nothing"):
         oracle.expect(tmp_path)

@@ -60,7 +60,7 @@ def test_a_short_demo_has_everything_that_the_second_wave_does(
             (operation["op"], operation["key"], operation["kind"]) for operation in operations if operation["wave"] == 2
         ]
 
-    short = producers.produce(tmp_path, source.short())
+    short = producers.produce(tmp_path, source.to_short())
     assert second(short) == second(operations)
     first = Counter((operation["key"] or "").split("/")[0] for operation in short if operation["wave"] == 1)
     assert first == {
@@ -224,7 +224,7 @@ def test_r_quotes_text_alone_and_names_no_row_names(folder: Path) -> None:
 def test_what_was_never_put_cannot_be_fixed(tmp_path: Path) -> None:
     does = Operations(tmp_path)
     with pytest.raises(ValueError, match="does not exist"):
-        does.mend("fleet/a.csv", ["NA"], "mended")
+        does.fix("fleet/a.csv", ["NA"], "mended")
 
 
 def test_the_lake_file_takes_the_fix(operations: list[Operation], tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def produce(folder: Path) -> None:
     does.put("weather/2.json", b"2", "export")
     does.put("weather/3.json", b"3", "export")
     does.wave = 2
-    does.mend("weather/3.json", ["NA"], "mended")
+    does.fix("weather/3.json", ["NA"], "mended")
     does.put("weather/1.json", b"newer", "overwritten")
     does.put("weather/bad.json", b"", "bad", bad=True)
     does.delete("weather/2.json", "removed")
@@ -52,11 +52,11 @@ def test_each_wave_is_sent_as_far_as_it_is_not_complete(tmp_path: Path) -> None:
 
     def sent(wave: int, uploader: Uploader) -> tuple[int, int, int]:
         """Send a wave. Returns the numbers of its fixes, of its other operations, and of their events."""
-        mends, operations = uploader.todo(wave)
+        fixes, operations = uploader.plan_wave(wave)
         done: list[int] = []
         events = uploader.upload(operations, lambda: done.append(1))
         assert len(done) == len(operations)
-        return len(mends), len(operations), events
+        return len(fixes), len(operations), events
 
     def started() -> Uploader:
         return Uploader(tmp_path, cloud, cloud, "queue")
@@ -65,12 +65,12 @@ def test_each_wave_is_sent_as_far_as_it_is_not_complete(tmp_path: Path) -> None:
     assert first.waves == [1, 2]
     assert sent(1, first) == (0, 3, 3)
     assert sent(1, started()) == (0, 3, 3), "it was interrupted before the wave was complete"
-    started().complete(1)
-    assert started().completed() == [1]
+    started().mark_completed(1)
+    assert started().completed_waves() == [1]
     assert sent(1, started()) == (0, 1, 1), "not what is overwritten or deleted later"
     assert sent(2, started()) == (1, 5, 5)
     assert sent(2, started()) == (1, 5, 4), "a key that is gone already causes no event"
-    started().complete(2)
+    started().mark_completed(2)
     after, bodies = dict(cloud.bucket), list(cloud.bodies)
     assert [sent(wave, started()) for wave in (1, 2)] == [(0, 1, 1), (0, 2, 2)]
     assert cloud.bucket == after

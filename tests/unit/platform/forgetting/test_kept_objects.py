@@ -141,7 +141,7 @@ def test_of_a_change_the_side_of_another_person_stays(lake: Any, objects: Object
     objects.put("lake", "root/rows/clicks/2026-01-01/1.jsonl", f'{line}\n{{"who": 7}}\n')
     paths, sides = ("before.who", "after.who"), ("before", "after")
     assert erase_kept_objects(lake, _table(rows=True), _list("7", paths=paths, sides=sides)) == 1
-    assert [*objects.bodies.values()] == ["".join(f"{one}\n" for one in (rest, '{"who": 7}') if one)]
+    assert [*objects.bodies.values()] == ["".join(f"{text}\n" for text in (rest, '{"who": 7}') if text)]
 
 
 class _Store:
@@ -190,7 +190,7 @@ def test_what_stays_of_lines_is_that_of_the_whole_object(seed: int) -> None:
     whole = body.split(b"\n")
     kept = [_rest(line) for line in whole]
     store = _Store(body)
-    assert _lines(store).count() == (sum(one != line for one, line in zip(kept, whole, strict=True)), any(kept))
+    assert _lines(store).count() == (sum(body != line for body, line in zip(kept, whole, strict=True)), any(kept))
     _lines(store).keep_rest()
     rest = [line for line in kept if line is not None]
     assert store.body.rstrip(b"\n") == b"\n".join(rest).rstrip(b"\n")

@@ -26,8 +26,8 @@ ROWS = "root/rows/clicks/2026-01-01"
 class Dated(Objects):
     """Objects whose body is the number of hours since they were written."""
 
-    def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
-        for item in super().under(bucket, prefix, after):
+    def list_under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
+        for item in super().list_under(bucket, prefix, after):
             yield Listed(item.key, item.etag, item.size, time.time() - 3600 * float(self.bodies[item.key]))
 
 
@@ -57,8 +57,8 @@ class DatedReads(Objects):
         self.read.append(key)
         return super().get(bucket, key)
 
-    def under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
-        for item in super().under(bucket, prefix, after):
+    def list_under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
+        for item in super().list_under(bucket, prefix, after):
             yield Listed(item.key, item.etag, item.size, time.time() - HOUR * self.ages.get(item.key, 0))
 
 

@@ -43,8 +43,8 @@ class Sqs:
         self.asked["receive"] += 1
         taken = min(10, self.left)
         self.left -= taken
-        one = {"Body": body(record(f"orders/{self.name}.json")), "ReceiptHandle": "r"}
-        return {"Messages": [{"MessageId": f"{self.left + n}", **one} for n in range(taken)]}
+        entry = {"Body": body(record(f"orders/{self.name}.json")), "ReceiptHandle": "r"}
+        return {"Messages": [{"MessageId": f"{self.left + n}", **entry} for n in range(taken)]}
 
     def delete_message_batch(self, **given: Any) -> dict[str, Any]:
         self.deleted += len(given["Entries"])
@@ -90,7 +90,9 @@ def tick(
     queues = [Queue(client, f"https://sqs/1/{client.name}") for client in clients]  # type: ignore[arg-type]
     lake = SimpleNamespace(config=config, queues=queues, store=store)
     found = take_in(lake, seconds=seconds, order=order, **more)  # type: ignore[arg-type]
-    waiting = store.inbox.of("landing.orders").read([manifest.id for manifest in store.inbox.waiting()])
+    waiting = store.inbox.table_inbox("landing.orders").read(
+        [manifest.id for manifest in store.inbox.waiting_manifests()]
+    )
     return found, Counter(hint.key[7:-5] for manifest in waiting for hint in manifest.hints)
 
 
@@ -104,14 +106,14 @@ def test_a_queue_that_is_dead_or_refuses_a_delete_delays_nobody(kind: type[Sqs])
 
 
 def test_a_queue_whose_work_fails_delays_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = KnownTables.routed
+    whole = KnownTables.route_messages
 
     def routed(self: KnownTables, parsed: list[ParsedMessage]) -> IntakeResult:
         if "/ill.json" in parsed[0].message.body:
             raise OSError("S3 does not take it")
         return whole(self, parsed)
 
-    monkeypatch.setattr(KnownTables, "routed", routed)
+    monkeypatch.setattr(KnownTables, "route_messages", routed)
     ill, well = Sqs("ill", 40), Sqs("well", 40)
     found, hints = tick(ill, well)
     assert {name: str(error) for name, error in found.failures.items()} == {"ill": "S3 does not take it"}
@@ -145,7 +147,7 @@ def test_a_tick_continues_without_a_queue_that_does_not_end_and_then_asks_it_alo
         found, hints = tick(ill, well, order=order)
         assert hints == {"well": 40}
         assert "continues without it" in str(found.failures["ill"])
-        assert (order.healthy(["ill", "well"]), order.troubled(["ill", "well"])) == (["well"], ["ill"])
+        assert (order.healthy_queues(["ill", "well"]), order.failing_queues(["ill", "well"])) == (["well"], ["ill"])
         # From now on no tick waits for it, even if there is time.
         monkeypatch.setattr(ConcurrentCalls, "wait", waits)
         well.left = 40
@@ -161,7 +163,7 @@ def test_a_queue_that_was_in_trouble_is_asked_little_until_it_is_well() -> None:
     recovered = Sqs("ill", 400)
     found, hints = tick(recovered, Sqs("well"), order=order)
     assert (hints, found.failures, recovered.asked["receive"]) == ({"ill": 10}, {}, 1)
-    assert order.troubled(["ill", "well"]) == []
+    assert order.failing_queues(["ill", "well"]) == []
     assert tick(recovered, Sqs("well"), order=order)[1] == {"ill": 390}
 
 
@@ -221,7 +223,7 @@ def test_half_of_800_queues_being_dead_delays_the_others_for_two_ticks_and_then_
     for number in range(1, 101):
         free = [0.0] * 64
         failed, unreached, well = [], [], set()
-        for name in order.healthy(names):
+        for name in order.healthy_queues(names):
             free.sort()
             if free[0] >= 15:
                 unreached.append(name)
@@ -229,7 +231,7 @@ def test_half_of_800_queues_being_dead_delays_the_others_for_two_ticks_and_then_
             free[0] += 6 if name in dead else 1
             (failed.append if name in dead else well.add)(name)  # type: ignore[func-returns-value]
             last[name] = number
-        for name in order.troubled(names)[: 2 * 16]:
+        for name in order.failing_queues(names)[: 2 * 16]:
             failed.append(name)
             tries[name] += 1
         order.note(unreached, failed, well)
@@ -243,11 +245,11 @@ def test_where_a_tick_s_time_is_too_short_the_next_one_begins_with_who_had_none(
     names = [f"q{n}" for n in range(10)]
     order, served = QueueOrder(), Counter[str]()
     for _ in range(10):
-        mine = order.healthy(names)
+        mine = order.healthy_queues(names)
         served.update(mine[:3])
         order.note(mine[3:], [], set(mine[:3]))
     assert set(served.values()) == {3}
-    assert order.healthy(["other", *names])[0] != "other"
+    assert order.healthy_queues(["other", *names])[0] != "other"
 
 
 def test_a_slot_is_shared_by_the_queues_that_wait_for_it_and_the_messages_by_all() -> None:
@@ -268,7 +270,7 @@ def test_a_slot_is_shared_by_the_queues_that_wait_for_it_and_the_messages_by_all
         assert limits.may_receive(99)
         now[0] = 4.0
         assert not limits.may_receive(99), "two others wait for the slot"
-        budget.ended(20)
+        budget.record_end(20)
         assert budget.messages == 140, "what one leaves the others may take"
         slots.close()
         for other in others:
@@ -301,11 +303,11 @@ def test_two_queues_together_bring_no_more_new_tables_than_the_day_may_have(monk
     parses = count_parses(monkeypatch)
     received = [parse_messages([Message("m", body(record(key)), "r")]) for key in ("a/b/x.csv", "a/c/x.csv")]
     with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(known.routed, received))
+        found = list(pool.map(known.route_messages, received))
     assert sorted(len(result.hints) for result in found) == [0, 1]
     assert sorted(len(result.held) for result in found) == [0, 1]
     assert len(parses) == 2, "to route again is not to parse again"
-    assert len(known._now()[0]) == 1
+    assert len(known._read_tables()[0]) == 1
 
 
 def test_what_could_not_be_understood_is_kept_and_then_let_go(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,9 @@ class Shore:
         tables = self.store.inbox.tables()
         for table in tables:
             self.store.births.ensure_birth(table, table, registered=False)
-            self.store.inbox.of(table).delete([one.id for one in self.store.inbox.waiting(table)])
+            self.store.inbox.table_inbox(table).delete(
+                [manifest.id for manifest in self.store.inbox.waiting_manifests(table)]
+            )
         return [table.removeprefix("landing.") for table in tables]
 
     def exist(self, *keys: str) -> None:
@@ -62,8 +64,8 @@ class Shore:
 
     def hinted(self, table: str) -> list[str]:
         """Keys of the hints in the inbox of a table, each once."""
-        inbox = self.store.inbox.of(f"landing.{table}")
-        found = inbox.read([one.id for one in inbox.waiting()])
+        inbox = self.store.inbox.table_inbox(f"landing.{table}")
+        found = inbox.read([manifest.id for manifest in inbox.waiting_manifests()])
         return sorted({hint.key for manifest in found for hint in manifest.hints})
 
     def kept(self, table: str) -> list[str]:
@@ -81,8 +83,9 @@ def test_each_day_has_the_next_folders_until_all_are_tables() -> None:
     shore.arrive("team/a/1.csv", "team/b/1.csv", "team/c/1.csv", "team/d/1.csv", "team/c/2.csv", "team/e/1.csv")
     assert (shore.be_born(), shore.held()) == (["team.a", "team.b"], ["team.c", "team.d"])
     assert held.release(shore.lake, shore.now) == []
-    hints = [hint for one in shore.store.inbox.of("landing.team.c").read(
-        [found.id for found in shore.store.inbox.waiting("landing.team.c")]) for hint in one.hints]  # fmt: skip
+    inbox = shore.store.inbox.table_inbox("landing.team.c")
+    manifests = inbox.read([found.id for found in inbox.waiting_manifests()])
+    hints = [hint for manifest in manifests for hint in manifest.hints]
     assert [(hint.key, hint.event_id) for hint in hints] == [
         ("team/c/1.csv", "m-team/c/1.csv#0"),
         ("team/c/2.csv", "m-team/c/2.csv#0"),
@@ -97,7 +100,7 @@ def test_a_day_without_room_leaves_them_and_one_look_a_day_is_enough(monkeypatch
     assert shore.held() == ["team.c"], "those of today are not born"
     shore.be_born()
     with monkeypatch.context() as patched:
-        patched.setattr(shore.store.held, "waiting", lambda: pytest.fail("an ordinary tick asks for nothing"))
+        patched.setattr(shore.store.held, "waiting_manifests", lambda: pytest.fail("an ordinary tick asks for nothing"))
         held.release(shore.lake, shore.now + 60)
     listen(shore.lake, patience=0, held=held)  # by the real clock, which is another day
     assert shore.be_born() == ["team.c"]
@@ -144,7 +147,7 @@ def test_a_damaged_object_is_named_and_stops_no_other() -> None:
     shore = Shore()
     shore.arrive("team/a/1.csv", "team/b/1.csv", "team/c/1.csv", "team/d/1.csv")
     shore.be_born()
-    (manifest,) = shore.store.held.waiting("landing.team.c")
+    (manifest,) = shore.store.held.waiting_manifests("landing.team.c")
     shore.store.objects.put("lake", shore.store.held.key("landing.team.c", manifest.id), "{")
     (damaged,) = HeldEvents().release(shore.lake, shore.now)
     assert "is not a manifest" in damaged
@@ -245,7 +248,7 @@ def test_a_listing_continues_in_the_next_tick_after_the_events_of_others(
 
 def test_what_comes_while_a_folder_is_listed_is_listed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     shore, held = full_folder(MAX_MANIFESTS + 5), HeldEvents()
-    whole = shore.store.objects.under
+    whole = shore.store.objects.list_under
 
     def under(bucket: str, prefix: str, after: str = "") -> Any:
         if bucket == "landing":
@@ -253,7 +256,7 @@ def test_what_comes_while_a_folder_is_listed_is_listed_again(monkeypatch: pytest
         yield from whole(bucket, prefix, after)
 
     with monkeypatch.context() as patched:
-        patched.setattr(shore.store.objects, "under", under)
+        patched.setattr(shore.store.objects, "list_under", under)
         held.release(shore.lake, shore.now)
     assert shore.kept("team.c") == ["more.json"]
     shore.be_born()
@@ -293,20 +296,20 @@ def test_objects_for_which_s3_was_not_asked_are_listed_before_their_events_are_d
 def test_a_tick_lists_a_bounded_part_of_what_an_older_version_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Older versions kept a manifest of each tick. However many there are, each tick moves some of them."""
     shore, held = full_folder(1), HeldEvents()
-    (manifest,) = shore.store.held.waiting("landing.team.c")
+    (manifest,) = shore.store.held.waiting_manifests("landing.team.c")
     body = shore.lake.store.objects.bodies[shore.store.held.key("landing.team.c", manifest.id)]
     for number in range(5_000):
         key = shore.store.held.key("landing.team.c", f"{number:026}-1-0-0")
         shore.lake.store.objects.bodies[key] = body
     seen: list[str] = []
-    whole = shore.store.objects.under
+    whole = shore.store.objects.list_under
 
     def under(bucket: str, prefix: str, after: str = "") -> Any:
         for item in whole(bucket, prefix, after):
             seen.append(item.key)
             yield item
 
-    monkeypatch.setattr(shore.store.objects, "under", under)
+    monkeypatch.setattr(shore.store.objects, "list_under", under)
     monkeypatch.setattr(held_events, "_SECONDS", -1.0)
     held.release(shore.lake, shore.now)
     for _ in range(3):

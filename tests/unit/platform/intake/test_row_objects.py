@@ -119,7 +119,7 @@ ENVELOPE = {"Type": "Notification", "TopicArn": TOPIC, "MessageId": "n1", "Times
 
 
 def received(body: str, topic: str | None = TOPIC, first: RowOrigin | None = None, later: int = 0) -> Row:
-    found = Message("m1", body, "r", ORIGIN.sent_at + later, first).identified(topic)
+    found = Message("m1", body, "r", ORIGIN.sent_at + later, first).with_identity(topic)
     return row_of(found.body, found.origin)
 
 
@@ -132,7 +132,7 @@ def test_a_publication_of_the_queue_s_topic_has_the_identity_that_sns_gave_it() 
     with pytest.raises(ValueError, match="confirm the subscription"):
         received(json.dumps({**ENVELOPE, "Type": "SubscriptionConfirmation"}))
     for time in ("yesterday", "0001-01-01T00:00:00"):
-        with pytest.raises(ValueError, match="no time"):
+        with pytest.raises(ValueError, match="not a time"):
             received(json.dumps({**ENVELOPE, "Timestamp": time}))
     # A row with such a member is still a row.
     assert received('{"TopicArn": "x", "Type": "y"}').line.endswith('"TopicArn": "x", "Type": "y"}')
@@ -189,8 +189,8 @@ def test_an_object_s_name_says_what_it_holds() -> None:
     row_object = RowObject(3, ORIGIN.sent_at, ORIGIN.sent_at + 5)
     key = row_object.new_key("lake/rows/clicks/", row_object.first)
     assert key.startswith("lake/rows/clicks/2023-11-14/")
-    assert (RowObject.of(key), parse_row_key(key)) == (row_object, row_object)
-    assert RowObject.of("lake/rows/clicks/x.jsonl") is None
+    assert (RowObject.from_key(key), parse_row_key(key)) == (row_object, row_object)
+    assert RowObject.from_key("lake/rows/clicks/x.jsonl") is None
     assert parse_row_key("x.jsonl").first < row_object.first < row_object.last < parse_row_key("x.jsonl").last
 
 
@@ -244,7 +244,7 @@ def test_good_rows_do_not_wait_for_bad_ones(tmp_path: Path) -> None:
     assert [json.loads(row)["_message_id"] for row in body.decode().splitlines()] == ["m1", "m0"]
     ((hint,),) = intake.hints.values()
     assert (hint.key, hint.size, hint.event_time) == (key, len(body), "2023-11-14T22:13:20.133+00:00")
-    assert RowObject.of(key) == RowObject(2, ORIGIN.sent_at + 10, ORIGIN.sent_at + 20)
+    assert RowObject.from_key(key) == RowObject(2, ORIGIN.sent_at + 10, ORIGIN.sent_at + 20)
     only_bad = write_row_objects([bad], table, objects)  # type: ignore[arg-type]
     assert (only_bad.hints, len(objects.bodies)) == ({}, 1)
 
@@ -256,7 +256,7 @@ def test_an_object_names_the_times_at_which_equal_messages_may_have_come(tmp_pat
     webhook = RowOrigin("shop:1", ORIGIN.sent_at + 50, ORIGIN.sent_at + 50 - 4 * day)
     hook = Message("m9", "{}", "r", webhook.sent_at, webhook)
     ((hint,),) = write_row_objects([*messages(20, 10), hook], table, Objects()).hints.values()  # type: ignore[arg-type]
-    assert RowObject.of(hint.key) == RowObject(3, webhook.sent_at - 4 * day, webhook.sent_at + 300_000)
+    assert RowObject.from_key(hint.key) == RowObject(3, webhook.sent_at - 4 * day, webhook.sent_at + 300_000)
     assert hint.key.startswith("lake/rows/clicks/2023-11-14/")
     assert hint.event_time == "2023-11-14T22:13:20.133+00:00"
 

@@ -177,8 +177,8 @@ class Sqs:
     def receive_message(self, **_: Any) -> dict[str, Any]:
         if self.fails:
             raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "ReceiveMessage")
-        one = {"MessageId": "m", "Body": body(record(f"orders/{self.name}.json")), "ReceiptHandle": "r"}
-        return {"Messages": [one] * 10}
+        entry = {"MessageId": "m", "Body": body(record(f"orders/{self.name}.json")), "ReceiptHandle": "r"}
+        return {"Messages": [entry] * 10}
 
     def delete_message_batch(self, **given: Any) -> dict[str, Any]:
         self.deleted += len(given["Entries"])
@@ -300,7 +300,7 @@ class Objects:
         key.encode()
         self.bodies[key] = body.encode()
 
-    def under(self, bucket: str, prefix: str) -> list[Any]:
+    def list_under(self, bucket: str, prefix: str) -> list[Any]:
         return []
 
     def folders(self, bucket: str, prefix: str) -> list[str]:
@@ -317,11 +317,11 @@ ODD_JSON = st.recursive(
 
 @st.composite
 def odd_records(draw: st.DrawFn) -> dict[str, Any]:
-    one = record("orders/a.json")
-    one["s3"]["object"]["key"] = draw(ODD_TEXT)
+    entry = record("orders/a.json")
+    entry["s3"]["object"]["key"] = draw(ODD_TEXT)
     for name in draw(st.sets(st.sampled_from(["eventSource", "eventTime", "eventName"]))):
-        one[name] = draw(ODD_JSON)
-    return one
+        entry[name] = draw(ODD_JSON)
+    return entry
 
 
 @given(
@@ -338,11 +338,11 @@ def test_no_message_whatsoever_makes_a_tick_fail(odd: str) -> None:
 
 def hostile(**changes: Any) -> str:
     """Make a record in which parts are replaced: parts of the record, or of its object."""
-    one = record("orders/a.json")
+    entry = record("orders/a.json")
     for name, value in changes.items():
-        part = one if name in one else one["s3"] if name in one["s3"] else one["s3"]["object"]
+        part = entry if name in entry else entry["s3"] if name in entry["s3"] else entry["s3"]["object"]
         part[name] = value
-    return json.dumps({"Records": [one]})
+    return json.dumps({"Records": [entry]})
 
 
 ODD_TIMES = ("0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59-23:59")
@@ -609,7 +609,7 @@ def test_a_tick_brings_no_more_new_tables_than_its_day_may_have_however_many_chu
     again = tick()
     assert (again.hints.keys(), again.counters) == (first.hints.keys(), {"no_table": 5}), "the inbox remembers"
     assert len(store.held.tables()) == 3, "as many wait as a day may bring"
-    assert len(store.held.waiting()) == 6
+    assert len(store.held.waiting_manifests()) == 6
 
 
 def test_tables_that_exist_or_are_configured_hear_of_what_is_gone() -> None:
@@ -672,9 +672,9 @@ def due(turns: DueTables) -> list[str]:
 def ticks(tables: Collection[str], most: Iterator[int], held: Collection[str] = ()) -> Iterator[DueTables]:
     """Tours of an inbox in which every table has more hints than its runs can ever process."""
     store, last = LakeStore(InMemory(), "s3://lake/root"), ""  # type: ignore[arg-type]
-    store.inbox.put([Manifest.new(table, "intake", [Hint("a")]) for table in tables for _ in range(3)])
+    store.inbox.put([Manifest.create(table, "intake", [Hint("a")]) for table in tables for _ in range(3)])
     while True:
-        turns = find_due_tables(store.inbox.tour(last), LAKE, 1e9, held=held, max_runs=next(most), after=last)
+        turns = find_due_tables(store.inbox.walk_backlogs(last), LAKE, 1e9, held=held, max_runs=next(most), after=last)
         last = turns.last
         yield turns
 
@@ -717,12 +717,20 @@ def test_with_many_tables_that_are_always_ready_none_is_starved(number: int) -> 
 
 def test_no_turn_is_lost_while_no_more_runs_may_be_asked_for() -> None:
     store = LakeStore(InMemory(), "s3://lake/root")  # type: ignore[arg-type]
-    store.inbox.put([Manifest.new(table, "intake", [Hint("a")]) for table in ("landing.a", "landing.b")])
+    store.inbox.put([Manifest.create(table, "intake", [Hint("a")]) for table in ("landing.a", "landing.b")])
     for most in (0, -3):
-        full = find_due_tables(store.inbox.tour("landing.a"), LAKE, 1e9, held=(), max_runs=most, after="landing.a")
+        full = find_due_tables(
+            store.inbox.walk_backlogs("landing.a"), LAKE, 1e9, held=(), max_runs=most, after="landing.a"
+        )
         assert (due(full), full.last) == ([], "landing.a"), "the next tour begins where this one would have"
     late = find_due_tables(
-        store.inbox.tour("landing.a"), LAKE, 1e9, held=(), max_runs=9, after="landing.a", goes_on=lambda: False
+        store.inbox.walk_backlogs("landing.a"),
+        LAKE,
+        1e9,
+        held=(),
+        max_runs=9,
+        after="landing.a",
+        has_time=lambda: False,
     )
     assert (due(late), late.whole) == (["landing.b"], False), "time is up: one table is looked at all the same"
 
@@ -768,10 +776,10 @@ def test_files_of_unknown_size_do_not_count_as_small() -> None:
     """A redrive names no sizes. One event with a size does not make its files small."""
     store = LakeStore(InMemory(), "s3://lake/root")  # type: ignore[arg-type]
     unsized, small = ([Hint(f"{size}-{n}", size=size) for n in range(COLD_HINTS + 1)] for size in (None, 1))
-    store.inbox.put([Manifest.new(f"landing.{table}", "redrive", unsized) for table in ("alone", "redriven")])
-    store.inbox.put([Manifest.new(f"landing.{table}", "intake", small) for table in ("redriven", "small", "usual")])
-    store.inbox.put([Manifest.new("landing.usual", "redrive", unsized[:COLD_HINTS])])
-    assignment = assign_runs(list(store.inbox.tour()))
+    store.inbox.put([Manifest.create(f"landing.{table}", "redrive", unsized) for table in ("alone", "redriven")])
+    store.inbox.put([Manifest.create(f"landing.{table}", "intake", small) for table in ("redriven", "small", "usual")])
+    store.inbox.put([Manifest.create("landing.usual", "redrive", unsized[:COLD_HINTS])])
+    assignment = assign_runs(list(store.inbox.walk_backlogs()))
     assert (assignment.own, assignment.shared) == (
         ["landing.alone", "landing.redriven"],
         [["landing.small", "landing.usual"]],

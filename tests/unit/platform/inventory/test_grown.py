@@ -45,7 +45,9 @@ class Inventories:
         self.reads += part.reads
         if self.meanwhile:
             self.meanwhile.pop()()
-        return {(one.subject, one.n): (1, 10 * one.n) for one in part.inventories if one.rows}
+        return {
+            (inventory.subject, inventory.n): (1, 10 * inventory.n) for inventory in part.inventories if inventory.rows
+        }
 
     def entered(self, table: Any, clock: Clock, after: int) -> list[EnteredInventory]:
         now, subject = datetime.now(UTC), Subject("acme", "all")
@@ -61,7 +63,7 @@ class Inventories:
             delta=self.delta,
             ledger=SimpleNamespace(clock=lambda: Clock(self.batches, self.batches)),
             batches=SimpleNamespace(read=lambda n: SimpleNamespace(app_id="app")),
-            reopened=lambda: self.table(key),
+            reopen=lambda: self.table(key),
         )
 
     def sizes(self, *, keep: bool) -> list[float]:
@@ -77,7 +79,7 @@ def test_each_inventory_is_read_once_and_kept(monkeypatch: pytest.MonkeyPatch) -
     lake.batches = lake.txn = 3
     lake.reads.clear()
     assert lake.sizes(keep=True) == [10, 20, 30]
-    assert [(one.version, one.first, one.last) for one in lake.reads] == [(7, 3, 3)]
+    assert [(item.version, item.first, item.last) for item in lake.reads] == [(7, 3, 3)]
     assert len(lake.objects.bodies) == 2
 
 
@@ -100,7 +102,9 @@ def test_while_a_batch_is_not_recorded_the_version_of_the_last_recorded_one_is_r
 def test_a_choice_leaves_days_out_only_of_buckets_with_several_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
     lake, now = Inventories(monkeypatch), datetime.now(UTC)
     every = [("acme", "all"), ("acme", "weekly"), ("other", "old")]
-    entered_ = [EnteredInventory(Subject(*one), date(2026, 1, 1), n, n, now, 1) for n, one in enumerate(every, 1)]
+    entered_ = [
+        EnteredInventory(Subject(*subject), date(2026, 1, 1), n, n, now, 1) for n, subject in enumerate(every, 1)
+    ]
     lake.batches = lake.txn = 3
     monkeypatch.setattr(entered, "entered_inventories", lambda *asked: entered_)
     found = grown.growth_of(lake, KEY.encode(), 1, "all")  # type: ignore[arg-type]
@@ -110,7 +114,9 @@ def test_a_choice_leaves_days_out_only_of_buckets_with_several_configurations(mo
 def test_a_bucket_that_was_dropped_has_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
     lake, now = Inventories(monkeypatch), datetime.now(UTC)
     every = [("acme", "all"), ("gone", "all"), ("gone", "all")]
-    some = [EnteredInventory(Subject(*one), date(2026, 1, n), n, n, now, n < 3) for n, one in enumerate(every, 1)]
+    some = [
+        EnteredInventory(Subject(*subject), date(2026, 1, n), n, n, now, n < 3) for n, subject in enumerate(every, 1)
+    ]
     lake.batches = lake.txn = 3
     monkeypatch.setattr(entered, "entered_inventories", lambda *asked: some)
     lake.dropped = {(Subject("gone", "all"), date(2026, 1, 3))}
@@ -136,13 +142,13 @@ def sizes(found: StoredHistory) -> list[int]:
 
 
 def test_parts_are_kept_once_and_the_loser_of_a_race_reads_the_winner_s(objects: Objects) -> None:
-    one, other = history(objects), history(objects)
-    assert one.read() == StoredHistory()
-    assert one.keep(0, part(3, 30))
+    kept_history, other = history(objects), history(objects)
+    assert kept_history.read() == StoredHistory()
+    assert kept_history.keep(0, part(3, 30))
     assert not other.keep(0, part(4, 40))
     assert other.read() == part(3, 30)
     assert other.keep(3, part(5, 50))
-    assert (sizes(one.read()), one.read().last) == ([30, 50], 5)
+    assert (sizes(kept_history.read()), kept_history.read().last) == ([30, 50], 5)
     assert sorted(objects.bodies) == [f"root/history/{TABLE}/g-{n:020d}.json" for n in (1, 4)]
 
 

@@ -44,7 +44,7 @@ def test_a_bucket_that_was_deleted_is_named_with_the_command_that_drops_it() -> 
         code = "NoSuchBucket" if bucket == "gone" else "SlowDown"
         raise ClientError({"Error": {"Code": code, "Message": "no"}}, "ListMultipartUploads")
 
-    uploads: Any = SimpleNamespace(incomplete=incomplete)
+    uploads: Any = SimpleNamespace(incomplete_uploads=incomplete)
     refused = uploads_report(uploads, ["gone", "slow"], 7).refused
     assert "tidegate inventory drop-bucket" in refused["gone"]
     assert "(SlowDown)" in refused["slow"]

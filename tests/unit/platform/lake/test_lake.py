@@ -66,7 +66,7 @@ def test_of_two_tables_one_inside_the_other_discovery_registers_none_that_comes_
     now = lake(store, **more)
     before, after = (TableKey("landing", f"{folder}/").encode() for folder in (first, second))
     if state == "in the inbox":
-        store.inbox.put([Manifest.new(before, "intake", [Hint("x")])])
+        store.inbox.put([Manifest.create(before, "intake", [Hint("x")])])
     else:
         assert now.ensure_birth(now.table(before), f"{first}/x.parquet").mode == "register"
     assert now.ensure_birth(now.table(after), f"{second}/x.parquet").mode == "load"

@@ -42,7 +42,7 @@ class Store:
         self.body, self.uploads, self.read = body, list[bytes](), 0
 
     @contextmanager
-    def reading(self, version: S3Object) -> Iterator[BinaryIO]:
+    def open_version(self, version: S3Object) -> Iterator[BinaryIO]:
         self.read += 1
         yield io.BytesIO(self.body)
 
@@ -54,7 +54,7 @@ def rewritten(store: Store, key: str, rewrite: Rewrite) -> bytes:
     lake: Any = SimpleNamespace(store=SimpleNamespace(bucket="lake", key=lambda *parts: "/".join(parts), objects=store))
     source = Bucket(store, "landing")  # type: ignore[arg-type]
     table: Any = SimpleNamespace(lake=lake, key=SimpleNamespace(bucket="landing"), table_key="t", source=source)
-    _, size = source_files._rewritten(table, candidate(key, len(store.body)), rewrite)
+    _, size = source_files._rewrite_object(table, candidate(key, len(store.body)), rewrite)
     assert size == len(store.uploads[-1])
     return store.uploads[-1]
 
@@ -117,7 +117,7 @@ def test_a_row_that_is_too_long_is_the_file_s_fault(monkeypatch: pytest.MonkeyPa
     source = Bucket(store, "landing")  # type: ignore[arg-type]
     spec: Any = SimpleNamespace(csv=CsvOptions())
     file = SourceFile(candidate("a.csv", len(store.body)), Csv(), "s3a://landing/a.csv", len(store.body), ("a", "b"))
-    ((_, reason),) = other_reader.misread(source, spec, [file])
+    ((_, reason),) = other_reader.find_misread(source, spec, [file])
     assert "a row has more than 1,000 characters" in str(reason)
 
 
@@ -135,7 +135,7 @@ def test_little_is_held_by_many_and_much_by_one() -> None:
         except BrokenBarrierError:
             alone.append(True)
 
-    threads = [Thread(target=run_bounded, args=(work, 100), kwargs={"small": 10}) for _ in range(3)]
+    threads = [Thread(target=run_bounded, args=(work, 100), kwargs={"shared_max_bytes": 10}) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -152,7 +152,7 @@ def test_more_than_the_limit_is_reported() -> None:
 
     for limit, tried in ((5, [5]), (100, [10, 100])):
         with pytest.raises(TooLarge):
-            run_bounded(work, limit, small=10)
+            run_bounded(work, limit, shared_max_bytes=10)
         assert asked == tried
         asked.clear()
 

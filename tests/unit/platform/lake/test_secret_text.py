@@ -6,7 +6,7 @@ from pathlib import Path
 from shlex import quote
 
 from tidegate.platform.core.config.webhook import SecretSpec
-from tidegate.platform.lake.secret_text import exposed, secret_text
+from tidegate.platform.lake.secret_text import explain_exposure, secret_text
 
 
 def test_a_file_is_exposed_if_others_may_read_it_or_anybody_but_its_owner_may_change_it(tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_a_file_is_exposed_if_others_may_read_it_or_anybody_but_its_owner_may_ch
     for mode in range(0o1000):
         path.chmod(mode)
         for file in (path, link):
-            why = exposed(SecretSpec(file=str(file)))
+            why = explain_exposure(SecretSpec(file=str(file)))
             assert bool(why) == bool(mode & 0o026)
             if why:
                 assert why.endswith(f"(mode {mode:04o}): run `chmod 600 {quote(str(file))}`, and change the secret")
@@ -27,5 +27,5 @@ def test_a_file_is_exposed_if_others_may_read_it_or_anybody_but_its_owner_may_ch
 
 
 def test_what_is_no_file_is_not_exposed(tmp_path: Path) -> None:
-    assert exposed(SecretSpec(env="SECRET")) is None
-    assert exposed(SecretSpec(file=str(tmp_path / "missing"))) is None
+    assert explain_exposure(SecretSpec(env="SECRET")) is None
+    assert explain_exposure(SecretSpec(file=str(tmp_path / "missing"))) is None

@@ -49,7 +49,7 @@ class Namer:
     def catalog(self) -> Namer:
         return self
 
-    def quarantining(self, ledgers: Sequence[str]) -> list[bool]:
+    def may_have_quarantined(self, ledgers: Sequence[str]) -> list[bool]:
         self.calls += 1
         return [ledger.endswith("torn") for ledger in ledgers]
 
@@ -161,7 +161,7 @@ def test_what_is_in_quarantine_is_asked_of_the_ledgers_that_may_say_it() -> None
     namer = Namer()
     lake = lake_of([f"t{n}" for n in range(1000)] + ["record", "unborn", "torn"], namer)
     torn = TableKey("shop", "torn/").encode()
-    assert [table.table_key for table in lake.quarantining()] == [torn]
+    assert [table.table_key for table in lake.quarantining_tables()] == [torn]
     assert namer.calls == 1
     query = SqlNames(lake).quarantine_query()
     assert query.count("s3a://lake/ledger/") == 1

@@ -22,7 +22,7 @@ from tidegate.platform.lake.parquet import copies
 from tidegate.platform.lake.parquet.footers import read_footers
 from tidegate.platform.lake.room import Bounded
 from tidegate.platform.lake.threads import parallel
-from tidegate.platform.lake.time_left import DeadlineExceeded, TimedStream, limited, seconds_left
+from tidegate.platform.lake.time_left import DeadlineExceeded, TimedStream, limit_seconds, seconds_left
 
 PACKAGE = Path(time_left.__file__).parents[1]
 VERSION = S3Object(S3Address("b", "k"), "e")
@@ -43,7 +43,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_each_thread_of_limited_work_has_its_limit(clock: Any) -> None:
     assert list(parallel(lambda _: seconds_left(), range(3))) == [float("inf")] * 3
-    with limited(10):
+    with limit_seconds(10):
         clock.now = 4
         assert list(parallel(lambda _: seconds_left(), range(40))) == [6.0] * 40
         clock.now = 10
@@ -65,8 +65,8 @@ def test_no_object_is_asked_for_when_the_time_is_over(clock: Any, name: str) -> 
     store = ObjectStore(cast(Any, SimpleNamespace(get_object=asked.append)))
     function = getattr(store, name)
     given = {"start": 0, "length": 1}
-    others = [given[one] for one in inspect.signature(function).parameters if one in given]
-    with limited(1):
+    others = [given[parameter] for parameter in inspect.signature(function).parameters if parameter in given]
+    with limit_seconds(1):
         clock.now = 1
         with pytest.raises(DeadlineExceeded), function(VERSION, *others):
             pass
@@ -75,7 +75,7 @@ def test_no_object_is_asked_for_when_the_time_is_over(clock: Any, name: str) -> 
 
 def test_a_read_that_began_in_time_ends_with_it(clock: Any) -> None:
     client: Any = SimpleNamespace(get_object=lambda **_: {"Body": io.BytesIO(b"x" * 100)})
-    with limited(1), ObjectStore(client).reading(VERSION) as body:
+    with limit_seconds(1), ObjectStore(client).open_version(VERSION) as body:
         assert (body.read(10), body.readinto(bytearray(10))) == (b"x" * 10, 10)  # type: ignore[attr-defined]
         buffered = io.BufferedReader(cast(Any, body))
         clock.now = 1
@@ -94,10 +94,10 @@ def test_content_that_takes_no_bytes_to_pack_takes_time(clock: Any) -> None:
             clock.now += 1
             return super().read(size)
 
-    with limited(3), pytest.raises(DeadlineExceeded):
+    with limit_seconds(3), pytest.raises(DeadlineExceeded):
         GzipMembers(cast(BinaryIO, TimedStream(Slow(gzip.compress(b"") * 50_000)))).read(1)
     body = Bounded(cast(BinaryIO, GzipMembers(io.BytesIO(gzip.compress(b"x" * 100)))), 100)
-    with limited(3):
+    with limit_seconds(3):
         assert body.read(10) == b"x" * 10
         clock.now += 3
         with pytest.raises(DeadlineExceeded):
@@ -105,7 +105,7 @@ def test_content_that_takes_no_bytes_to_pack_takes_time(clock: Any) -> None:
 
 
 def test_no_further_footer_is_parsed_when_the_time_is_over(clock: Any) -> None:
-    with limited(1):
+    with limit_seconds(1):
         assert len(read_footers([tail(1)])) == 1
         clock.now = 1
         with pytest.raises(DeadlineExceeded):
@@ -121,6 +121,6 @@ def test_a_copy_in_progress_ends_with_the_time_and_then_no_file_is_at_fault(
         raise subprocess.TimeoutExpired(command, timeout)
 
     monkeypatch.setattr(subprocess, "run", run)
-    with limited(seconds), pytest.raises(error):
+    with limit_seconds(seconds), pytest.raises(error):
         copies._convert(tmp_path / "original", tmp_path / "copy", {})
     assert clock.now == min(seconds, copies._DEADLINE)

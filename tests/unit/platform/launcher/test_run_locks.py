@@ -44,21 +44,21 @@ def holder(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 def test_a_run_is_alive_while_its_process_is_and_has_died_after(tmp_path: Path) -> None:
     locks = RunLocks(tmp_path / "locks")
-    assert (locks.pid("run"), locks.died("run"), locks.interrupt("run")) == (None, False, False)
+    assert (locks.pid("run"), locks.has_died("run"), locks.interrupt("run")) == (None, False, False)
     with holder(locks.folder) as process:
-        assert (locks.pid("run"), locks.died("run")) == (process.pid, False)
+        assert (locks.pid("run"), locks.has_died("run")) == (process.pid, False)
         process.kill()
         process.wait()
-        assert (locks.pid("run"), locks.died("run")) == (None, True)  # although its child lives
+        assert (locks.pid("run"), locks.has_died("run")) == (None, True)  # although its child lives
         locks.forget("run")
-        assert not locks.died("run")
+        assert not locks.has_died("run")
 
 
 def test_a_run_that_was_given_up_is_taken_by_no_process_and_has_not_died(tmp_path: Path) -> None:
     locks = RunLocks(tmp_path / "locks")
     assert locks.give_up("late")
     assert not locks.take("late"), "two processes would have the run"
-    assert (locks.pid("late"), locks.died("late")) == (None, False), "what was started in another way is let be"
+    assert (locks.pid("late"), locks.has_died("late")) == (None, False), "what was started in another way is let be"
     with holder(locks.folder) as process:
         assert not locks.give_up("run"), "it goes on where it began"
         assert locks.pid("run") == process.pid
@@ -75,4 +75,4 @@ def test_an_empty_file_that_is_locked_is_a_run_about_to_say_who_it_is(tmp_path: 
     locks = RunLocks(tmp_path)
     with holder(tmp_path):
         os.truncate(tmp_path / "run", 0)
-        assert (locks.pid("run"), locks.died("run")) == (None, False)
+        assert (locks.pid("run"), locks.has_died("run")) == (None, False)

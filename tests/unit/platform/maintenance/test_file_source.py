@@ -40,7 +40,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
     monkeypatch.setattr(module, "folder_objects", objects)
     monkeypatch.setattr(module, "folder_inventories", lambda _: [FolderInventory("daily", CREATED, 1, 1, 1)])
-    monkeypatch.setattr(module, "vacuum_inventory", lambda objects, one: (objects, one.configuration))
+    monkeypatch.setattr(module, "vacuum_inventory", lambda objects, item: (objects, item.configuration))
     return folders
 
 

@@ -40,7 +40,7 @@ class Delta:
         properties = {"delta.deletedFileRetentionDuration": self._kept} if self._kept else {}
         return SimpleNamespace(exists=location in self.locations, properties=properties, files=7)
 
-    def mergeable(self, location: str) -> Mergeable:
+    def find_mergeable(self, location: str) -> Mergeable:
         return self._found
 
     def compact(self, location: str) -> CompactionResult:
@@ -52,7 +52,7 @@ class Delta:
             self.done.append(("checkpoint", location))
         return CheckpointState(self._commits, 0)
 
-    def unneeded(self, location: str, keep: timedelta, max_files: int, inventory: Any) -> list[str]:
+    def find_unneeded(self, location: str, keep: timedelta, max_files: int, inventory: Any) -> list[str]:
         self.done.append(("vacuum", location))
         return []
 

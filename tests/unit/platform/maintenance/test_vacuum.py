@@ -37,7 +37,7 @@ class Objects:
     def __init__(self, ages: dict[str, float]) -> None:
         self.ages, self.asked = ages, list[str]()
 
-    def under(self, bucket: str, prefix: str) -> list[Listed]:
+    def list_under(self, bucket: str, prefix: str) -> list[Listed]:
         now = time.time()
         found = sorted(key for key in self.ages if key.startswith(prefix))
         return [Listed(key, "etag", 10, now - self.ages[key] * 86_400) for key in found]
@@ -56,7 +56,7 @@ class Objects:
 def lake_of(ages: dict[str, float], unneeded: list[str]) -> Any:
     """A lake whose VACUUM finds the given paths."""
     store = LakeRoot(Objects(ages), "s3://lake/root")  # type: ignore[arg-type]
-    upkeep = SimpleNamespace(unneeded=lambda *_: [path for path in unneeded if path.split("lake/", 1)[1] in ages])
+    upkeep = SimpleNamespace(find_unneeded=lambda *_: [path for path in unneeded if path.split("lake/", 1)[1] in ages])
     return SimpleNamespace(store=store, delta=SimpleNamespace(upkeep=upkeep))
 
 
@@ -89,7 +89,7 @@ def test_what_an_inventory_has_is_deleted_only_if_it_is_old_now(monkeypatch: pyt
     inventory: Any = object()
     assert vacuum(lake, ORDERS, WEEK, dry_run=True, inventory=inventory) == FreedObjects(2, 20)
     assert len(ages) == 4
-    lake.store.objects.under = None  # nothing is listed
+    lake.store.objects.list_under = None  # nothing is listed
     assert vacuum(lake, ORDERS, WEEK, inventory=inventory) == FreedObjects(2, 20)
     assert sorted(ages) == [key("again"), key("live")]
 
@@ -99,7 +99,7 @@ def test_the_folder_is_listed_if_an_inventory_names_only_files_that_are_gone(mon
     ages = {key("c"): 9.0, key("live"): 9.0}
     lake = lake_of(ages, [])
     by_inventory, by_listing = [f"{ORDERS}/a", f"{ORDERS}/b"], [f"{ORDERS}/c"]
-    lake.delta.upkeep.unneeded = lambda *asked: by_listing if asked[-1] is None else by_inventory
+    lake.delta.upkeep.find_unneeded = lambda *asked: by_listing if asked[-1] is None else by_inventory
     inventory: Any = object()
     assert vacuum(lake, ORDERS, WEEK, inventory=inventory, dry_run=True) == FreedObjects()
     assert vacuum(lake, ORDERS, WEEK, inventory=inventory) == FreedObjects(1, 10)
@@ -114,7 +114,7 @@ def test_nothing_outside_the_table_s_folder_is_deleted_whatever_an_inventory_has
     ages = {other: 9.0, "orders/a": 9.0, key("a"): 9.0, key("_delta_log/0.json"): 9.0}
     lake = lake_of(ages, [])
     outside = [f"s3a://lake/{other}", "s3a://lake/orders/a", f"s3a://landing/{key('a')}", f"{ORDERS}/_delta_log/0.json"]
-    lake.delta.upkeep.unneeded = lambda *_: outside
+    lake.delta.upkeep.find_unneeded = lambda *_: outside
     for inventory in (None, object()):
         assert vacuum(lake, ORDERS, WEEK, inventory=inventory) == FreedObjects()  # type: ignore[arg-type]
     assert (len(ages), lake.store.objects.asked) == (4, [])
@@ -185,7 +185,7 @@ def test_vacuum_is_asked_again_only_if_it_may_have_left_files(monkeypatch: pytes
             return [f"s3a://lake/{name}" for name in ages][:most]
 
         lake = lake_of(ages, [])
-        lake.delta.upkeep.unneeded = unneeded
+        lake.delta.upkeep.find_unneeded = unneeded
         assert vacuum_all(lake, ORDERS, WEEK) == FreedObjects(files, 10 * files)
         assert (len(calls), ages) == (asked, {}), files
 

@@ -109,8 +109,8 @@ def test_its_consumer_is_off_until_it_is_turned_on(
     assert (judged.asset_key, judged.check_name, judged.passed) == (DEAD, "every_event_has_a_table", False)
     assert "delete 2" in sqs.asked
     assert "receive events" not in sqs.asked
-    inbox = handles.store.inbox.of("landing.orders")
-    (manifest,) = inbox.read([waiting.id for waiting in inbox.waiting()])
+    inbox = handles.store.inbox.table_inbox("landing.orders")
+    (manifest,) = inbox.read([waiting.id for waiting in inbox.waiting_manifests()])
     assert [hint.key for hint in manifest.hints] == ["orders/a.csv"]
     assert [message.body for message in handles.store.quarantine.messages()] == ["{ no JSON"]
     (entry,) = handles.store.intake_log.entries()
@@ -165,7 +165,7 @@ def test_each_dead_letter_queue_is_found_once_by_either_name() -> None:
     ],
 )
 def test_a_dead_letter_says_what_the_intake_would_say(body: str, keys: tuple[str, ...], reason: str) -> None:
-    letter = DeadLetter.of(Message("m", body, "r", sent_at=60_000), CONFIG, [])
+    letter = DeadLetter.from_message(Message("m", body, "r", sent_at=60_000), CONFIG, [])
     assert letter.keys == keys
     assert letter.reason.startswith(reason)
     assert letter.at.isoformat() == "1970-01-01T00:01:00+00:00"
@@ -261,10 +261,10 @@ def test_a_dead_letter_in_its_topic_s_envelope_leaves_with_the_identity_of_its_p
     envelope = {"Type": "Notification", "TopicArn": topic, "MessageId": "n1", "Timestamp": "2023-11-14T22:13:20.500Z",
                 "Message": '{"a": 1}'}  # fmt: skip
     message = Message("m1", json.dumps(envelope), "r", 1_700_000_000_900)
-    opened = DeadLetter.of_row(message, topic)
+    opened = DeadLetter.from_row_message(message, topic)
     assert (opened.reason, opened.message.body) == (UNDERSTOOD, '{"a": 1}')
     assert (opened.message.first, opened.message.receipt) == (RowOrigin("n1", 1_700_000_000_500), "r")
-    other = DeadLetter.of_row(message, None)
+    other = DeadLetter.from_row_message(message, None)
     assert (other.message, "add `topic`" in other.reason) == (message, True)
-    plain = DeadLetter.of_row(replace(message, body="{}"), topic)
+    plain = DeadLetter.from_row_message(replace(message, body="{}"), topic)
     assert plain.message.first == RowOrigin("m1", 1_700_000_000_900)

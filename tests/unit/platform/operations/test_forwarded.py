@@ -10,7 +10,7 @@ import pytest
 
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectGone
-from tidegate.platform.operations.forwarded import ForwardingTrace, forwarded
+from tidegate.platform.operations.forwarded import ForwardingTrace, trace_forwarding
 
 LAKE: dict[str, Any] = {
     "lake": {"root": "s3://lake/root"},
@@ -53,7 +53,7 @@ def tags(bucket: str, key: str) -> Mapping[str, str]:
     ],
 )
 def test_the_type_and_the_routes_of_an_object_are_stated_with_the_reason(key: str, kind: str, routes: str) -> None:
-    found = forwarded(CONFIG, "landing", key, tags)
+    found = trace_forwarding(CONFIG, "landing", key, tags)
     assert found is not None
     assert re.fullmatch(".*".join(map(re.escape, kind.split(".*"))), found.type)
     assert found.routes.startswith(routes)
@@ -63,15 +63,15 @@ def test_tags_are_read_only_if_the_type_depends_on_them() -> None:
     def never(bucket: str, key: str) -> Mapping[str, str]:
         raise AssertionError
 
-    assert forwarded(CONFIG, "landing", "events/orders/1.json", never) is not None
+    assert trace_forwarding(CONFIG, "landing", "events/orders/1.json", never) is not None
 
 
 def test_attributes_are_not_known_afterwards_and_a_lake_without_routes_says_nothing() -> None:
     config = LakeConfig.model_validate({**LAKE, "event_types": [{"attribute": "kind"}, {"type": "other"}]})
-    assert forwarded(config, "landing", "x", tags) == ForwardingTrace(
+    assert trace_forwarding(config, "landing", "x", tags) == ForwardingTrace(
         "other, by the last rule, for every event that no other matches. A rule reads an attribute of the message "
         "(kind), which is not known afterwards",
         "all",
     )
     plain = LakeConfig.model_validate({**LAKE, "event_types": [], "routes": []})
-    assert forwarded(plain, "landing", "x", tags) is None
+    assert trace_forwarding(plain, "landing", "x", tags) is None

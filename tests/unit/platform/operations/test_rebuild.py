@@ -225,7 +225,7 @@ def lake() -> Any:
     ledger = SimpleNamespace(
         clock=lambda: Clock(3, 4),
         live_keys=lambda version: {reading.key: LastState(Status.COMMITTED, "etag", 1) for reading in readings},
-        committed=lambda version: readings,
+        committed_readings=lambda version: readings,
     )
     birth = SimpleNamespace(registered=False, output=None, location="s3a://lake/root/bronze/orders", name="orders")
     schema = TableSchema((Field("id", simple_type("bigint")),))
@@ -245,7 +245,7 @@ def lake() -> Any:
         spec=spec,
         birth=birth,
         ledger=ledger,
-        inbox=store.inbox.of(table_key),
+        inbox=store.inbox.table_inbox(table_key),
         source=Bucket(objects, KEY.bucket),  # type: ignore[arg-type]
     )
     return handles
@@ -254,13 +254,14 @@ def lake() -> Any:
 @pytest.fixture(autouse=True)
 def _every_object_is_the_table_s(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leaves routing to its own test."""
-    monkeypatch.setattr(rebuild, "own_objects", lambda table: table.source.under(table.key.prefix))
+    monkeypatch.setattr(rebuild, "own_objects", lambda table: table.source.list_under(table.key.prefix))
 
 
 def _waiting(lake: Any) -> list[Hint]:
-    ids = [manifest.id for manifest in lake.store.inbox.waiting(ORDERS)]
+    ids = [manifest.id for manifest in lake.store.inbox.waiting_manifests(ORDERS)]
     return sorted(
-        (h for manifest in lake.store.inbox.of(ORDERS).read(ids) for h in manifest.hints), key=lambda hint: hint.key
+        (h for manifest in lake.store.inbox.table_inbox(ORDERS).read(ids) for h in manifest.hints),
+        key=lambda hint: hint.key,
     )
 
 
@@ -283,11 +284,13 @@ def test_a_rebuild_is_on_record_before_its_hints_and_names_what_stays(lake: Any)
 
 def test_a_table_that_waits_for_its_rebuild_only_is_not_behind(lake: Any) -> None:
     rebuild_table(lake, ORDERS, by="somebody")
-    (backlog,) = lake.store.inbox.tour()
+    (backlog,) = lake.store.inbox.walk_backlogs()
     assert backlog.hints == 2
     assert 1e12 - backlog.oldest < 0, "nobody waits"
-    lake.store.inbox.put([Manifest.new(ORDERS, "intake", [Hint("k", Event("m#0", time="2026-01-01T00:00:00+00:00"))])])
-    (backlog,) = lake.store.inbox.tour()
+    lake.store.inbox.put(
+        [Manifest.create(ORDERS, "intake", [Hint("k", Event("m#0", time="2026-01-01T00:00:00+00:00"))])]
+    )
+    (backlog,) = lake.store.inbox.walk_backlogs()
     assert backlog.oldest < 1e12
 
 

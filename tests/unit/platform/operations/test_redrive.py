@@ -63,7 +63,9 @@ def lake() -> Any:
         table=lambda table_key: SimpleNamespace(
             spec=SimpleNamespace(max_files=100),
             ledger=SimpleNamespace(
-                clock=lambda: (4, 5), memory=lambda version, n, keys: (None, STATES), committed=lambda version: READINGS
+                clock=lambda: (4, 5),
+                memory=lambda version, n, keys: (None, STATES),
+                committed_readings=lambda version: READINGS,
             ),
         ),
         queues=[SimpleNamespace(name="events", send=lambda body, attributes: sent.append(body))],
@@ -92,9 +94,11 @@ def test_a_file_that_a_rebuild_refused_is_read_again_in_the_place_of_its_rows(la
     """Its rows are in the table, so a hint that only asked for a new decision would change nothing."""
     found = [Quarantined(key, "read again, and refused", NOON) for key in STATES]
     redrive_objects(lake, ORDERS, found, RedriveRequest("somebody"))
-    ids = [manifest.id for manifest in lake.store.inbox.waiting(ORDERS)]
+    ids = [manifest.id for manifest in lake.store.inbox.waiting_manifests(ORDERS)]
     taken = [
-        PlannedHint(hint, manifest.id) for manifest in lake.store.inbox.of(ORDERS).read(ids) for hint in manifest.hints
+        PlannedHint(hint, manifest.id)
+        for manifest in lake.store.inbox.table_inbox(ORDERS).read(ids)
+        for hint in manifest.hints
     ]
     assert [item.hint.decides_again for item in taken] == [True] * len(STATES)
     plan = make_plan(taken, dict.fromkeys(STATES, S3Found("e1", 10, 1)), STATES, registered=False)
@@ -114,10 +118,10 @@ def test_objects_become_hints_at_the_rate_that_was_asked_for(lake: Any, monkeypa
         return redrive_objects(lake, ORDERS, found, RedriveRequest("somebody", rate=50, sleep=slept.append))
 
     go()
-    waiting = lake.store.inbox.waiting(ORDERS)
+    waiting = lake.store.inbox.waiting_manifests(ORDERS)
     hints = [
         hint
-        for manifest in lake.store.inbox.of(ORDERS).read([manifest.id for manifest in waiting])
+        for manifest in lake.store.inbox.table_inbox(ORDERS).read([manifest.id for manifest in waiting])
         for hint in manifest.hints
     ]
     assert [manifest.hints for manifest in waiting] == [50] * 5
@@ -131,13 +135,13 @@ def test_objects_become_hints_at_the_rate_that_was_asked_for(lake: Any, monkeypa
     with dying_in(redrive, "redrive-log"):
         go()
     assert len(list(lake.store.operations.entries())) == 2
-    assert len(lake.store.inbox.waiting(ORDERS)) == 5
+    assert len(lake.store.inbox.waiting_manifests(ORDERS)) == 5
     # A run that dies after its first manifest leaves objects in quarantine. Repeated, it puts all of them again.
     with dying_in(redrive, "redrive-manifest"):
         go()
-    assert len(lake.store.inbox.waiting(ORDERS)) == 6
+    assert len(lake.store.inbox.waiting_manifests(ORDERS)) == 6
     go()
-    assert len(lake.store.inbox.waiting(ORDERS)) == 11
+    assert len(lake.store.inbox.waiting_manifests(ORDERS)) == 11
 
 
 def test_messages_leave_the_quarantine_after_they_were_sent(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +161,7 @@ def test_messages_leave_the_quarantine_after_they_were_sent(lake: Any, monkeypat
     go()
     assert lake.sent == ["{ no JSON", "{ no JSON", "?"]
     assert [message.event_id for message in quarantined_messages(lake, Choice())] == ["m3#0"]
-    assert len(list(lake.store.objects.under("lake", "root/quarantine/redriven/"))) == 2
+    assert len(list(lake.store.objects.list_under("lake", "root/quarantine/redriven/"))) == 2
 
 
 def test_a_message_of_events_goes_back_with_its_attributes_so_that_its_events_get_the_same_type(lake: Any) -> None:
@@ -186,7 +190,7 @@ def test_a_message_of_events_goes_back_with_its_attributes_so_that_its_events_ge
         "raw": {"DataType": "Binary.x", "BinaryValue": b"\xff\x00"},
     }
     texts = [text_attributes(found, typing.attributes) for found in (given, again["MessageAttributes"])]
-    assert [typing.of("any", text) for text in texts] == [typing.of("any", texts[0])] * 2
+    assert [typing.find_type("any", text) for text in texts] == [typing.find_type("any", texts[0])] * 2
     # What is released stays what it was.
     (kept,) = (body for key, body in lake.store.objects.bodies.items() if "/redriven/" in key)
     assert json.loads(kept)["attributes"]["raw"] == {"DataType": "Binary.x", "BinaryValue": "/wA="}

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 from tidegate.platform.query.asked_tables import asked_tables, with_days, without_schema
-from tidegate.platform.query.frame import explain_missing_table, near
+from tidegate.platform.query.frame import explain_missing_table, suggest_tables
 from tidegate.platform.query.table_named import QueryError
 
 
@@ -53,13 +53,13 @@ NOT_FOUND = "[TABLE_OR_VIEW_NOT_FOUND] The table or view `bronze`.`order` cannot
 
 
 def test_of_many_tables_an_error_names_those_that_may_be_meant() -> None:
-    assert near(NOT_FOUND, []) == "none yet"
-    assert near(NOT_FOUND, ["bronze.a", "lake.intake"]) == "bronze.a, lake.intake"
+    assert suggest_tables(NOT_FOUND, []) == "none yet"
+    assert suggest_tables(NOT_FOUND, ["bronze.a", "lake.intake"]) == "bronze.a, lake.intake"
     many = [f"bronze.landing__t{n}" for n in range(1000)] + ["bronze.orders", "ledger.orders"]
-    message = near(NOT_FOUND, many)
+    message = suggest_tables(NOT_FOUND, many)
     assert message.startswith("bronze.orders, ledger.orders, ")
     assert message.endswith(" and 990 more, see SHOW TABLES IN bronze")
-    assert near("something else", many).endswith("bronze.landing__t11, …")
+    assert suggest_tables("something else", many).endswith("bronze.landing__t11, …")
 
 
 def test_a_table_of_lake_yaml_that_nothing_has_come_to_is_reported() -> None:

@@ -94,7 +94,7 @@ class Tagged:
     def __init__(self, **queues: Sequence[str]) -> None:
         self.queues = queues
 
-    def of(self, value: str) -> tuple[str, ...]:
+    def names_with_value(self, value: str) -> tuple[str, ...]:
         return tuple(self.queues.get(value, ()))
 
     def has(self, name: str) -> bool:
@@ -119,13 +119,13 @@ class Network:
         self.later: set[str] = set()
         self.picky: set[str] = set()
 
-    def of(self, route: Any) -> Any:
+    def find(self, route: Any) -> Any:
         return self._at(route.name, ordered=route.fifo)
 
     def queue(self, route: Any, name: str) -> Any:
         return self._at(name, ordered=False)
 
-    def tagged(self, route: Any) -> Tagged:
+    def tagged_queues(self, route: Any) -> Tagged:
         return self.tags
 
     def _at(self, name: str, *, ordered: bool) -> Any:
@@ -133,16 +133,20 @@ class Network:
             if name in self.down:
                 raise EndpointConnectionError(endpoint_url=name)
             never = self.never if not self.picky or name in self.picky else set()
-            refused = [Refusal(place, "never", True) for place, one in enumerate(messages) if one.id in never]
-            refused += [Refusal(place, "later", False) for place, one in enumerate(messages) if one.id in self.later]
-            places = {one.place for one in refused}
-            self.got.setdefault(name, []).extend(one for place, one in enumerate(messages) if place not in places)
+            refused = [Refusal(place, "never", True) for place, outgoing in enumerate(messages) if outgoing.id in never]
+            refused += [
+                Refusal(place, "later", False) for place, outgoing in enumerate(messages) if outgoing.id in self.later
+            ]
+            places = {refusal.place for refusal in refused}
+            self.got.setdefault(name, []).extend(
+                outgoing for place, outgoing in enumerate(messages) if place not in places
+            )
             return refused
 
         return SimpleNamespace(name=name, ordered=ordered, max_bytes=100_000, one_by_one=False, send=send)
 
     def ids(self, name: str) -> list[str]:
-        return [one.id for one in self.got.get(name, [])]
+        return [outgoing.id for outgoing in self.got.get(name, [])]
 
 
 class Tags(Objects):
@@ -173,8 +177,8 @@ def make_lake(network: Network | None = None) -> Any:
 
 def made(lake: Any, *messages: Message) -> dict[str, list[Outgoing]]:
     typing = EventTyping(lake)
-    opened = typing.opened(parse_messages(messages))
-    return Forwards(lake).of(opened, typing.of(opened).by_event).outgoing
+    opened = typing.open_messages(parse_messages(messages))
+    return Forwards(lake).build_messages(opened, typing.find_types(opened).by_event).outgoing
 
 
 def take(lake: Any, *messages: Message) -> None:
@@ -190,16 +194,19 @@ def test_a_body_is_forwarded_unchanged_with_its_type() -> None:
     text = body("events/orders/1.json")
     found = made(make_lake(), message("m1", text))
     assert set(found) == {"all", "ordered", "tagged"}
-    for (one,) in found.values():
-        assert one == Outgoing("m1", "orders", "s3://landing/events/orders/", 1_000, text)
+    for (outgoing,) in found.values():
+        assert outgoing == Outgoing("m1", "orders", "s3://landing/events/orders/", 1_000, text)
 
 
 def test_a_route_gets_the_types_that_it_names() -> None:
     text = body("events/orders/1.json", "events/returns/1.json", "events/clicks/1.json", "events/clicks/2.json")
     found = made(make_lake(), message("m1", text))
-    assert [(one.id, one.event_type) for one in found["ordered"]] == [("m1#0", "orders"), ("m1#2", "clicks")]
-    assert [one.event_type for one in found["all"]] == ["orders", "returns", "clicks"]
-    assert [len(json.loads(one.body)["Records"]) for one in found["all"]] == [1, 1, 2]
+    assert [(outgoing.id, outgoing.event_type) for outgoing in found["ordered"]] == [
+        ("m1#0", "orders"),
+        ("m1#2", "clicks"),
+    ]
+    assert [outgoing.event_type for outgoing in found["all"]] == ["orders", "returns", "clicks"]
+    assert [len(json.loads(outgoing.body)["Records"]) for outgoing in found["all"]] == [1, 1, 2]
 
 
 def test_what_tidegate_itself_writes_is_not_forwarded() -> None:
@@ -225,7 +232,7 @@ def test_a_type_may_be_an_attribute_or_a_tag() -> None:
         message("m3", body("z/gone.json")),
         message("m4", body("z/4.json")),
     ]
-    assert [one.event_type for one in made(lake, *messages)["all"]] == ["attribute", "tagged", None, None]
+    assert [outgoing.event_type for outgoing in made(lake, *messages)["all"]] == ["attribute", "tagged", None, None]
 
 
 def test_of_hundreds_of_attributes_one_gives_the_type_and_an_odd_one_gives_none() -> None:
@@ -234,8 +241,8 @@ def test_of_hundreds_of_attributes_one_gives_the_type_and_an_odd_one_gives_none(
     odd = message("m2", body("x/2.json"), **many)
     odd.attributes["kind"] = {"DataType": "Binary", "BinaryValue": b"orders"}
     found = made(make_lake(), text, odd)["all"]
-    assert [(one.id, one.event_type) for one in found] == [("m1", "orders"), ("m2", None)]
-    assert [one.body for one in found] == [text.body, odd.body]
+    assert [(outgoing.id, outgoing.event_type) for outgoing in found] == [("m1", "orders"), ("m2", None)]
+    assert [outgoing.body for outgoing in found] == [text.body, odd.body]
 
 
 def test_tags_that_s3_refuses_leave_their_message_in_its_queue_and_no_other() -> None:
@@ -276,8 +283,11 @@ def test_an_envelope_that_lacks_members_of_sns_is_taken_off_all_the_same() -> No
     inner = body("events/orders/1.json", "events/clicks/1.json")
     for text in (json.dumps({"Type": "Notification", "TopicArn": TOPIC, "Message": inner}), inner):
         found = made(make_lake(), message("m1", text))
-        assert [(one.id, one.event_type) for one in found["all"]] == [("m1#0", "orders"), ("m1#1", "clicks")]
-        assert [len(json.loads(one.body)["Records"]) for one in found["all"]] == [1, 1]
+        assert [(outgoing.id, outgoing.event_type) for outgoing in found["all"]] == [
+            ("m1#0", "orders"),
+            ("m1#1", "clicks"),
+        ]
+        assert [len(json.loads(outgoing.body)["Records"]) for outgoing in found["all"]] == [1, 1]
 
 
 def test_a_body_that_cannot_be_divided_is_quarantined_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -312,7 +322,7 @@ def test_hints_and_events_without_a_table_have_the_types_that_routes_use() -> No
     )
     typing = EventTyping(lake)
     intake = route_events(parsed, CONFIG, set())
-    intake.add_types(typing.of(typing.opened(parsed)).by_event)
+    intake.add_types(typing.find_types(typing.open_messages(parsed)).by_event)
     assert {hint.event_id: hint.event_type for hints in intake.hints.values() for hint in hints} == {
         "m1#0": "orders",
         "m1#1": "attribute",
@@ -327,9 +337,9 @@ def test_without_routes_tags_that_s3_refuses_keep_no_file_from_its_table() -> No
     lake.config = CONFIG.model_copy(update={"routes": ()})
     lake.store.objects.tagged = {"z/1.json": ObjectForbidden("s3:GetObjectTagging"), "z/2.json": {"kind": "tagged"}}
     typing = EventTyping(lake)
-    opened = typing.opened(parse_messages([message("m1", body("z/1.json", "z/2.json"))]))
-    assert typing.of(opened) == Types({"m1#0": None, "m1#1": "tagged"})
-    assert Forwards(lake).of(opened, {}) == Made()
+    opened = typing.open_messages(parse_messages([message("m1", body("z/1.json", "z/2.json"))]))
+    assert typing.find_types(opened) == Types({"m1#0": None, "m1#1": "tagged"})
+    assert Forwards(lake).build_messages(opened, {}) == Made()
 
 
 def test_a_message_is_deleted_after_the_outbox_has_it() -> None:
@@ -437,7 +447,7 @@ def test_a_message_that_is_never_taken_is_quarantined_with_its_reason() -> None:
     assert tick(lake)["all"].undeliverable == 1
     assert network.ids("all") == ["m2"]
     kept = {key: json.loads(text) for key, text in lake.store.objects.bodies.items() if "/routes/all/" in key}
-    assert [(one["reason"], one["message"]["id"]) for one in kept.values()] == [("never", "m1")]
+    assert [(item["reason"], item["message"]["id"]) for item in kept.values()] == [("never", "m1")]
 
 
 def test_undeliverable_messages_with_one_id_are_all_kept_and_come_back() -> None:
@@ -448,15 +458,15 @@ def test_undeliverable_messages_with_one_id_are_all_kept_and_come_back() -> None
     given = [Outgoing("m1", None, "g", 1, text) for text in ("an honest body", "a forged body", "an honest body")]
     lake.store.outbox.put([(Lane("all"), given)])
     assert tick(lake)["all"].undeliverable == 3
-    kept = list(lake.store.outbox.undeliverable("all"))
-    assert {one.message.body for one in kept} == {"an honest body", "a forged body"}
+    kept = list(lake.store.outbox.undeliverable_messages("all"))
+    assert {item.message.body for item in kept} == {"an honest body", "a forged body"}
     # An older version named the object by the id alone.
     body = json.dumps({"reason": "never", "message": Outgoing("m0", None, "g", 1, "of before").to_dict()})
     lake.store.objects.bodies[lake.store.key("quarantine", "routes", "all", f"{'0' * 64}-{'0' * 26}.json")] = body
-    lake.store.outbox.send_again("all", list(lake.store.outbox.undeliverable("all")))
-    assert list(lake.store.outbox.undeliverable("all")) == []
-    waiting = [one for found in lake.store.outbox.waiting(Lane("all")) for one in lake.store.outbox.read(found)]
-    assert {one.body for one in waiting} == {"an honest body", "a forged body", "of before"}
+    lake.store.outbox.send_again("all", list(lake.store.outbox.undeliverable_messages("all")))
+    assert list(lake.store.outbox.undeliverable_messages("all")) == []
+    waiting = [item for found in lake.store.outbox.waiting(Lane("all")) for item in lake.store.outbox.read(found)]
+    assert {item.body for item in waiting} == {"an honest body", "a forged body", "of before"}
 
 
 def redriven(lake: Any, choice: Choice | None = None) -> list[str]:
@@ -501,12 +511,12 @@ def test_a_body_with_half_of_a_surrogate_pair_is_quarantined_and_comes_back() ->
     network = Network()
     network.never = {"m1"}
     lake = make_lake(network)
-    one = Outgoing("m1", None, "g", 1, "\ud800")
-    lake.store.outbox.put([(Lane("all"), [one])])
+    outgoing = Outgoing("m1", None, "g", 1, "\ud800")
+    lake.store.outbox.put([(Lane("all"), [outgoing])])
     assert tick(lake)["all"].undeliverable == 1
     for text in lake.store.objects.bodies.values():
         text.encode()
-    assert [kept.message for kept in lake.store.outbox.undeliverable("all")] == [one]
+    assert [kept.message for kept in lake.store.outbox.undeliverable_messages("all")] == [outgoing]
 
 
 def test_a_redrive_that_dies_or_meets_the_same_refusal_loses_nothing() -> None:

@@ -13,8 +13,8 @@ import pytest
 from tidegate.platform.core.bronze.batch import Add, Batch, Remove
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.silver import changes as silver_changes
-from tidegate.platform.silver.changes import gathered, within
-from tidegate.platform.silver.merge import MergeResult, _together
+from tidegate.platform.silver.changes import count_within, gather_changes
+from tidegate.platform.silver.merge import MergeResult, _join_results
 
 FILES = 40
 
@@ -65,7 +65,7 @@ def merged(bronze: Bronze, work: Any) -> list[int]:
     """Returns the marks of the merges of a run, in their order."""
     marks: list[int] = []
     while (work.mark or 0) < work.n:
-        with gathered(bronze, work) as changes:  # type: ignore[arg-type]
+        with gather_changes(bronze, work) as changes:  # type: ignore[arg-type]
             work.mark = changes.n
             marks.append(changes.n)
             assert changes.volume["rows"] == FILES * 10 * changes.batches
@@ -84,7 +84,7 @@ def test_a_backlog_is_merged_in_steps_each_with_its_mark(
     registered: bool, bound: dict[str, int], marks: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bronze = Bronze()
-    monkeypatch.setattr(silver_changes, "_loaded", bronze.loaded)
+    monkeypatch.setattr(silver_changes, "_loaded_rows", bronze.loaded)
     for name, most in bound.items():
         monkeypatch.setattr(silver_changes, name, most)
     assert merged(bronze, backlog(registered=registered, mark=5, n=52, void=11)) == marks
@@ -108,8 +108,10 @@ def test_a_first_merge_of_much_is_in_steps(
 ) -> None:
     """Its first step queries the ledger, and is the only one as long as it is within its own, larger limits."""
     bronze, work = Bronze(), backlog(registered=registered, mark=None, n=120)
-    monkeypatch.setattr(silver_changes, "_loaded", bronze.loaded)
-    monkeypatch.setattr(silver_changes, "_registered", lambda *given: (bronze.loaded(None, None, *given[-2:]), None))
+    monkeypatch.setattr(silver_changes, "_loaded_rows", bronze.loaded)
+    monkeypatch.setattr(
+        silver_changes, "_registered_rows", lambda *given: (bronze.loaded(None, None, *given[-2:]), None)
+    )
     monkeypatch.setattr(silver_changes, "_volume", _volume)
     batches = [(n, FILES, FILES << 20) for n in range(1, 121)]
     monkeypatch.setattr(silver_changes, "_batch_sizes", lambda *given: batches[: silver_changes._MAX_LEDGER_BATCHES])
@@ -132,7 +134,7 @@ def test_a_merge_knows_how_many_rows_it_reads(
     """It may read all of bronze for a few batches, and what grows with the rows is bounded by those that it reads."""
     bronze, work = Bronze(), backlog(registered=registered, mark=30, n=40, size=1)
     vars(work).update(way, bronze=SimpleNamespace(files=1, version=1))
-    with whole_bronze(bronze, monkeypatch), gathered(bronze, work) as changes:  # type: ignore[arg-type]
+    with whole_bronze(bronze, monkeypatch), gather_changes(bronze, work) as changes:  # type: ignore[arg-type]
         assert (changes.volume["rows"], changes.rows) == (FILES * 10 * of_batches, FILES * 10 * read)
 
 
@@ -145,7 +147,7 @@ def test_a_merge_that_turns_out_to_need_all_of_bronze_knows_its_rows(why: str, m
     if why == "gone before the end":
         monkeypatch.setattr(silver_changes, "_MAX_BATCHES", 5)
     monkeypatch.setattr(bronze, "batch_view", lambda *given: ["gone.parquet"])
-    with whole_bronze(bronze, monkeypatch, "gone"), gathered(bronze, work) as changes:  # type: ignore[arg-type]
+    with whole_bronze(bronze, monkeypatch, "gone"), gather_changes(bronze, work) as changes:  # type: ignore[arg-type]
         assert changes.why_full is not None
         assert (changes.n, changes.volume["rows"], changes.rows) == (40, FILES * 10 * 10, FILES * 10 * 40)
 
@@ -155,7 +157,7 @@ def whole_bronze(bronze: Bronze, monkeypatch: pytest.MonkeyPatch, missing: str |
     """Gives bronze's rows to every merge, with what is missing of a registered table."""
     plain = bronze.loaded(None, None, 0, 0)
     with monkeypatch.context() as patched:
-        for name, answer in (("_loaded", plain), ("_registered", (plain, missing)), ("_whole", plain)):
+        for name, answer in (("_loaded_rows", plain), ("_registered_rows", (plain, missing)), ("_all_rows", plain)):
             patched.setattr(silver_changes, name, lambda *given, answer=answer: answer)
         patched.setattr(silver_changes, "_volume", _volume)
         yield
@@ -169,7 +171,7 @@ def test_what_left_bronze_before_silver_was_read_makes_no_merge_read_all_of_it(
     bronze, work = Bronze(), backlog(registered=False, mark=10, n=40)
     read, work.settled = work.table.batches.read, settled
     work.table.batches.read = lambda n: replace(read(n), removes=(Remove("1.parquet", None),) if n == 30 else ())
-    monkeypatch.setattr(silver_changes, "_loaded", bronze.loaded)
+    monkeypatch.setattr(silver_changes, "_loaded_rows", bronze.loaded)
     monkeypatch.setattr(silver_changes, "_volume", _volume)
     assert merged(bronze, work)[-len(marks) :] == marks
     assert any(step[0] == 1 for step in bronze.read) == (settled < 30), "all of bronze"
@@ -181,7 +183,7 @@ def test_a_merge_that_takes_rows_out_of_silver_has_one_step(monkeypatch: pytest.
     work.spec.on_removed, work.silver.files = "full", 3
     for name in ("_MAX_LEDGER_BATCHES", "_MAX_LEDGER_FILES", "_MAX_LEDGER_BYTES"):
         monkeypatch.setattr(silver_changes, name, 1)
-    monkeypatch.setattr(silver_changes, "_loaded", bronze.loaded)
+    monkeypatch.setattr(silver_changes, "_loaded_rows", bronze.loaded)
     monkeypatch.setattr(silver_changes, "_volume", _volume)
     assert merged(bronze, work) == [120]
 
@@ -194,13 +196,13 @@ def test_a_rebuild_from_a_batch_is_refused_where_the_batches_of_rows_are_not_kno
     work = backlog(registered=True, mark=5, n=5)
     work.rebuilds, work.since, work.table.spec = True, 4, SimpleNamespace(name="items")
     missing = "2 files are no longer in bronze"
-    monkeypatch.setattr(silver_changes, "_registered", lambda *given: (None, missing))
+    monkeypatch.setattr(silver_changes, "_registered_rows", lambda *given: (None, missing))
     monkeypatch.setattr(silver_changes, "_volume", _volume)
     refused = r"silver\.items: 2 files are no longer .* in batch 4 or later: rebuild the whole"
-    with pytest.raises(ValueError, match=refused), gathered(Bronze(), work):  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=refused), gather_changes(Bronze(), work):  # type: ignore[arg-type]
         pass
     work.since = None
-    with gathered(Bronze(), work) as changes:  # type: ignore[arg-type]
+    with gather_changes(Bronze(), work) as changes:  # type: ignore[arg-type]
         assert changes.why_full == "a rebuild was requested"
 
 
@@ -210,13 +212,13 @@ def test_what_one_merge_names_passes_to_spark_connect() -> None:
 
 
 def test_as_much_as_fits_and_one_at_least() -> None:
-    assert [within([3, 4, 5], most) for most in (2, 3, 6, 7, 11, 12, 99)] == [1, 1, 1, 2, 2, 3, 3]
-    assert within([], 5) == 0
+    assert [count_within([3, 4, 5], most) for most in (2, 3, 6, 7, 11, 12, 99)] == [1, 1, 1, 2, 2, 3, 3]
+    assert count_within([], 5) == 0
 
 
 def test_a_run_reports_all_its_merges_together() -> None:
     first = MergeResult(3, 10, 10, {"files": 1, "rows": 2, "bytes": 3, "oldest_event_age_seconds": 9}, "why", 1, 2, 3)
     second = MergeResult(4, 12, 2, {"files": 1, "rows": 1, "bytes": 1}, None, 1, 1, 0)
     volume = {"files": 2, "rows": 3, "bytes": 4, "oldest_event_age_seconds": 9}
-    assert _together([first, second]) == MergeResult(4, 12, 12, volume, "why", 2, 3, 3)
-    assert _together([second]) == second
+    assert _join_results([first, second]) == MergeResult(4, 12, 12, volume, "why", 2, 3, 3)
+    assert _join_results([second]) == second

@@ -61,7 +61,7 @@ class Exports:
     @property
     def manifests(self) -> list[tuple[str, int]]:
         """Folder and version of each manifest."""
-        found = self.objects.under("exports", "")
+        found = self.objects.list_under("exports", "")
         return [
             (item.key.split("/")[0], json.loads(self.objects.get("exports", item.key) or "")["version"])
             for item in found
@@ -75,7 +75,7 @@ def exports(paper: Paper, monkeypatch: pytest.MonkeyPatch) -> Exports:
     def configured(*_: Any) -> Iterator[None]:
         yield
 
-    monkeypatch.setattr(module, "configured", configured)
+    monkeypatch.setattr(module, "override_settings", configured)
     monkeypatch.setattr(module._Version, "_write", lambda *_: {"insert": 1})
     return Exports(paper.config.tables[0])
 
@@ -142,7 +142,7 @@ def test_all_rows_are_exported_again_if_changes_are_not_known_any_more(
     exports.version = 6
     assert exports.to("one") == 2
     assert [version for _, version in exports.manifests] == [1, 2, 5, 6]
-    place = next(item.key for item in exports.objects.under("exports", "") if item.key.endswith("05.json"))
+    place = next(item.key for item in exports.objects.list_under("exports", "") if item.key.endswith("05.json"))
     again = json.loads(exports.objects.get("exports", place) or "")
     assert (again["snapshot"], again["previous"], again["rows"]) == (True, 2, left)
     assert not is_behind(exports.lake, exports.spec("one"))

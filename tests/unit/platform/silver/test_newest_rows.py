@@ -32,7 +32,7 @@ def _merge(database: duckdb.DuckDBPyConnection, mode: MergeMode, since: int) -> 
     newest = f"SELECT * FROM ({rows}) QUALIFY row_number() OVER (PARTITION BY id ORDER BY rank DESC NULLS LAST, "
     newest += "_changed_batch DESC) = 1"
     clauses = mode.clauses(
-        newer=mode.newer(["rank"]),
+        newer=mode.newer_condition(["rank"]),
         update="t.rank = s.rank, t._changed_batch = s._changed_batch",
         insert="(id, rank, _changed_batch) VALUES (s.id, s.rank, s._changed_batch)",
         since=since,

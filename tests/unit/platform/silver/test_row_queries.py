@@ -14,10 +14,10 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field, Struct
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.presets import resolved
+from tidegate.platform.core.silver.presets import resolve_presets
 from tidegate.platform.core.silver.rules import merge_rules
 from tidegate.platform.silver.changes import Changes
-from tidegate.platform.silver.row_queries import RowCounts, inserts_sql, reinserted_keys, row_counts, unfit
+from tidegate.platform.silver.row_queries import RowCounts, explain_refusal, inserts_sql, reinserted_keys, row_counts
 
 AT = datetime(2026, 11, 25, 10, 0, 0, 250_000, tzinfo=UTC).timestamp()
 
@@ -103,7 +103,7 @@ def test_rows_are_read_if_the_feed_says_which_of_them_insert(
         Field(name, simple_type(kind))
         for name, kind in {"Op": "string", "order_id": "bigint", "line": "string", "at": "timestamp"}.items()
     )
-    silver = resolved(SilverSpec.model_validate({**feed, "keys": keys, "order": "at", "every": 60}), columns)
+    silver = resolve_presets(SilverSpec.model_validate({**feed, "keys": keys, "order": "at", "every": 60}), columns)
     rules = merge_rules(silver, columns, lambda expressions, _: [simple_type("string")] * len(expressions))
     assert rules.is_plain
     queries: list[str] = []
@@ -135,7 +135,7 @@ def test_an_unknown_column_is_named_with_the_nearest_names(
     condition: str, parameters: dict[str, str], why: str
 ) -> None:
     text = "[PARSE_SYNTAX_ERROR] Syntax error\nat line 1"
-    assert unfit(AnalysisException(text, errorClass=condition, messageParameters=parameters)) == why
+    assert explain_refusal(AnalysisException(text, errorClass=condition, messageParameters=parameters)) == why
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_a_merge_a_rebuild_and_a_comparison_note_a_loss_of_the_server_and_no_oth
     monkeypatch.setattr(merge, "replace", lambda state, **_: state)
     state.app_id = "app"
     monkeypatch.setattr(merge, "_merge", _failing(failed))
-    monkeypatch.setattr(comparison, "_compared", _failing(failed))
+    monkeypatch.setattr(comparison, "_compare_keys", _failing(failed))
     if not alive:
         _lose(lake)
     run = {"merge": merge.merge_table, "rebuild": merge.rebuild_table, "compare": comparison.compare}[work]

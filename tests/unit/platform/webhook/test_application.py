@@ -115,7 +115,7 @@ def test_a_body_of_exactly_its_bound_is_read() -> None:
 def put_all(send: Callable[[Any], list[str]], rows: Sequence[str], patience: float = 30) -> list[str]:
     """Put rows at once. Returns for each the detail of its refusal; empty if it was stored."""
 
-    async def one(writer: QueueWriter, text: str) -> str:
+    async def send_one(writer: QueueWriter, text: str) -> str:
         try:
             await writer.put(text, ORIGIN)
         except Refusal as refusal:
@@ -125,7 +125,7 @@ def put_all(send: Callable[[Any], list[str]], rows: Sequence[str], patience: flo
     async def every() -> list[str]:
         writer = QueueWriter(send, lambda _: None, patience)
         try:
-            return await asyncio.gather(*(one(writer, text) for text in rows))
+            return await asyncio.gather(*(send_one(writer, text) for text in rows))
         finally:
             writer.close()
 
@@ -330,7 +330,7 @@ def test_one_client_is_one_network(address: str, network: str) -> None:
 def test_slow_bodies_of_one_address_take_no_place_of_another() -> None:
     async def outcome(places: Unverified, address: str, body: asyncio.Event) -> str:
         try:
-            async with places.reading(address):
+            async with places.hold_place(address):
                 await body.wait()
         except Refusal as refusal:
             return refusal.reason.label

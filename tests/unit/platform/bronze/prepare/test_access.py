@@ -32,7 +32,7 @@ def table(listed: dict[str, tuple[Probe, bytes]] | None) -> Any:
     return SimpleNamespace(
         table_key="landing.orders",
         key=SimpleNamespace(bucket="landing", prefix="orders/"),
-        source=SimpleNamespace(under=under, objects=objects, exists=lambda: True),
+        source=SimpleNamespace(list_under=under, objects=objects, exists=lambda: True),
     )
 
 
@@ -89,11 +89,11 @@ def test_a_batch_in_which_all_reads_are_denied_is_not_decided() -> None:
     first, second, third = map(candidate, ("a", "b", "c"))
     prepared = PreparedBatch(Plan([first, second]))
     assert not prepared.all_denied
-    prepared.failed(first, ObjectForbidden("no"))
+    prepared.record_failure(first, ObjectForbidden("no"))
     assert prepared.all_denied
     prepared.commit(second, rows=1)
     assert not prepared.all_denied
     for error in (ObjectArchived("archived"), ObjectRefused("SSE-C")):
         alone = PreparedBatch(Plan([third]))
-        alone.failed(third, error)
+        alone.record_failure(third, error)
         assert not alone.all_denied, "such an answer is always the object's own"

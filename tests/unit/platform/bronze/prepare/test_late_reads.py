@@ -25,9 +25,9 @@ from tidegate.platform.bronze.prepare import late_reads
 from tidegate.platform.bronze.prepare.formats.csv_files import Csv
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.formats.json_files import Utf8
-from tidegate.platform.bronze.prepare.late_reads import MAX_SECONDS, ReadTooLong, keep_first_part, reading
+from tidegate.platform.bronze.prepare.late_reads import MAX_SECONDS, ReadTooLong, keep_first_part, limit_reading
 from tidegate.platform.bronze.prepare.load import readable_files
-from tidegate.platform.bronze.prepare.load.candidates import misread
+from tidegate.platform.bronze.prepare.load.candidates import find_misread
 from tidegate.platform.bronze.prepare.load.server_losses import (
     quarantine_reason,
     require_server,
@@ -54,7 +54,7 @@ def table() -> Any:
     config = SimpleNamespace(table_for=lambda key: key)
     lake: Any = SimpleNamespace(store=LakeStore(Objects(), "s3://lake/root"), config=config)  # type: ignore[arg-type]
     delta = SimpleNamespace(session=None)
-    return SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS), delta=delta)
+    return SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.table_inbox(ORDERS), delta=delta)
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def _planned(table: Any) -> tuple[list[str], Plan]:
     """Take all hints, as the step look does."""
-    ids = [manifest.id for manifest in _sort_manifests(table.inbox.waiting())]
+    ids = [manifest.id for manifest in _sort_manifests(table.inbox.waiting_manifests())]
     taken = [PlannedHint(hint, manifest.id) for manifest in table.inbox.read(ids) for hint in manifest.hints]
     found = dict.fromkeys([item.hint.key for item in taken], S3Found("e1", 1, 1))
     return ids, make_plan(taken, found, {}, registered=False)
@@ -92,7 +92,7 @@ def _work_off(table: Any, clock: Any, seconds: Mapping[str, float]) -> tuple[int
         bad = {row.key for row in plan.rows if row.status == "quarantined"}
         some = plan.candidates
         try:
-            with reading(table, plan, HOUR):
+            with limit_reading(table, plan, HOUR):
                 clock.seconds = sum(seconds[candidate.key] for candidate in some)
                 if clock.seconds > MAX_SECONDS:
                     raise PySparkException("[OPERATION_CANCELED]")
@@ -104,7 +104,7 @@ def _work_off(table: Any, clock: Any, seconds: Mapping[str, float]) -> tuple[int
         loaded |= {candidate.key for candidate in some}
         refused |= bad
         if plan.deferred:
-            table.inbox.put([Manifest.deferred(ORDERS, n, "d" * 64, plan.deferred)])
+            table.inbox.put([Manifest.from_deferred(ORDERS, n, "d" * 64, plan.deferred)])
         table.inbox.delete(ids)
     raise AssertionError("the table never ends")
 
@@ -116,7 +116,7 @@ def test_a_file_whose_read_never_ends_is_found_and_all_others_are_loaded(
 ) -> None:
     keys = [f"orders/{i}.json" for i in range(files)]
     endless = keys[int((files - 1) * at_fault)]
-    table.inbox.put([Manifest.new(ORDERS, "intake", [Hint(key, Event(f"{key}#0")) for key in keys])])
+    table.inbox.put([Manifest.create(ORDERS, "intake", [Hint(key, Event(f"{key}#0")) for key in keys])])
     late, loaded, refused = _work_off(table, clock, {key: 1e9 if key == endless else 1.0 for key in keys})
     assert (loaded, refused) == ({*keys} - {endless}, {endless})
     assert late <= 8
@@ -127,7 +127,7 @@ def test_files_that_are_only_slow_together_are_all_loaded_in_several_batches(
     table: Any, clock: Any, total: float
 ) -> None:
     keys = [f"orders/{i}.json" for i in range(100)]
-    table.inbox.put([Manifest.new(ORDERS, "intake", [Hint(key, Event(f"{key}#0")) for key in keys])])
+    table.inbox.put([Manifest.create(ORDERS, "intake", [Hint(key, Event(f"{key}#0")) for key in keys])])
     late, loaded, refused = _work_off(table, clock, dict.fromkeys(keys, total * MAX_SECONDS / len(keys)))
     assert (loaded, refused) == ({*keys}, set())
     assert (late > 0) is (total > 1)
@@ -136,14 +136,14 @@ def test_files_that_are_only_slow_together_are_all_loaded_in_several_batches(
 @pytest.mark.parametrize("end", [KeyboardInterrupt(), RuntimeError("a loss"), PySparkException("another fault")])
 def test_only_the_end_of_the_time_is_noted(table: Any, clock: Any, end: BaseException) -> None:
     """A person who ends a run blames no file. What else ends a read is noted elsewhere, or is nobody's fault."""
-    one = Candidate("a", S3Found("e1", 1, 1), PlannedHint(Hint("a"), "m"))
-    with pytest.raises(type(end)), reading(table, Plan([one]), HOUR):
+    candidate = Candidate("a", S3Found("e1", 1, 1), PlannedHint(Hint("a"), "m"))
+    with pytest.raises(type(end)), limit_reading(table, Plan([candidate]), HOUR):
         raise end
-    assert table.inbox.waiting() == []
+    assert table.inbox.waiting_manifests() == []
     clock.seconds = MAX_SECONDS + 1
-    with pytest.raises(ReadTooLong), reading(table, Plan([one]), HOUR):
+    with pytest.raises(ReadTooLong), limit_reading(table, Plan([candidate]), HOUR):
         raise PySparkException("[OPERATION_CANCELED]")
-    assert len(table.inbox.waiting()) == 1
+    assert len(table.inbox.waiting_manifests()) == 1
 
 
 def test_a_server_that_ends_a_read_is_not_lost(table: Any) -> None:
@@ -158,7 +158,7 @@ def test_a_server_that_ends_a_read_is_not_lost(table: Any) -> None:
 
     table.delta.check_session_alive = end
     require_server(table, [])
-    assert table.inbox.waiting() == []
+    assert table.inbox.waiting_manifests() == []
 
 
 @pytest.mark.limit(
@@ -166,19 +166,19 @@ def test_a_server_that_ends_a_read_is_not_lost(table: Any) -> None:
     "A file that is read for 45 minutes, alone and twice, is quarantined, and so is a dataset of a completion signal.",
 )
 def test_a_loss_of_the_server_and_a_long_read_are_two_things(table: Any, clock: Any) -> None:
-    table.inbox.put([Manifest.new(ORDERS, "intake", [Hint("a", Event("a#0"))])])
+    table.inbox.put([Manifest.create(ORDERS, "intake", [Hint("a", Event("a#0"))])])
     clock.seconds = MAX_SECONDS + 1
     for _ in range(2):
         _, plan = _planned(table)
-        (one,) = plan.candidates
-        assert quarantine_reason(plan, one) is None
-        server_lost(table, [SimpleNamespace(candidate=one)])  # type: ignore[list-item]
-        with pytest.raises(ReadTooLong, match="read a alone of"), reading(table, plan, HOUR):
+        (candidate,) = plan.candidates
+        assert quarantine_reason(plan, candidate) is None
+        server_lost(table, [SimpleNamespace(candidate=candidate)])  # type: ignore[list-item]
+        with pytest.raises(ReadTooLong, match="read a alone of"), limit_reading(table, plan, HOUR):
             raise PySparkException("[OPERATION_CANCELED]")
     _, plan = _planned(table)
-    (one,) = plan.candidates
-    assert len(sets_to_read(plan, [SimpleNamespace(candidate=one)])) == 1  # type: ignore[list-item]
-    assert "the Spark server was lost 2 times" in (quarantine_reason(plan, one) or "")
+    (candidate,) = plan.candidates
+    assert len(sets_to_read(plan, [SimpleNamespace(candidate=candidate)])) == 1  # type: ignore[list-item]
+    assert "the Spark server was lost 2 times" in (quarantine_reason(plan, candidate) or "")
     keep_first_part(plan)
     ((row,), candidates) = plan.rows[-1:], plan.candidates
     assert (candidates, row.key, row.status) == ([], "a", "quarantined")
@@ -195,14 +195,14 @@ def test_a_read_ends_before_its_run_does() -> None:
 def _misread(key: str, body: bytes) -> None:
     file = SourceFile(_candidate(key, body), Csv(), f"s3a://landing/{key}", len(body), ("a", "b"))
     spec: Any = SimpleNamespace(csv=CsvOptions())
-    misread(Bucket(_Store(body), "landing"), spec, [file])  # type: ignore[arg-type]
+    find_misread(Bucket(_Store(body), "landing"), spec, [file])  # type: ignore[arg-type]
 
 
 def _rewrite(key: str, body: bytes) -> None:
     store: Any = _Store(body)
     lake: Any = SimpleNamespace(store=SimpleNamespace(bucket="lake", key=lambda *parts: "/".join(parts), objects=store))
     table: Any = SimpleNamespace(lake=lake, table_key="t", source=Bucket(store, "landing"))
-    readable_files._rewritten(table, _candidate(key, body), Utf8())
+    readable_files._rewrite_object(table, _candidate(key, body), Utf8())
 
 
 class _Store:
@@ -212,7 +212,7 @@ class _Store:
         self._body = body
 
     @contextmanager
-    def reading(self, version: S3Object) -> Iterator[BinaryIO]:
+    def open_version(self, version: S3Object) -> Iterator[BinaryIO]:
         yield io.BytesIO(self._body)
 
     def upload(self, *_: object) -> None:
@@ -242,22 +242,27 @@ def test_what_the_run_itself_reads_has_the_time_of_the_batch(
     """Few bytes of gzip may unpack to very many, and the server is not asked meanwhile."""
     ticks = itertools.count(0, 1000)
     monkeypatch.setattr(time_left, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
-    with pytest.raises(ReadTooLong, match=f"read {key} alone of"), reading(table, Plan([_candidate(key, body)]), HOUR):
+    with (
+        pytest.raises(ReadTooLong, match=f"read {key} alone of"),
+        limit_reading(table, Plan([_candidate(key, body)]), HOUR),
+    ):
         work(key, body)
     assert next(ticks) <= 6_000, "it ended at once when the time was over"
-    ((hint,),) = [manifest.hints for manifest in table.inbox.read([one.id for one in table.inbox.waiting()])]
+    ((hint,),) = [
+        manifest.hints for manifest in table.inbox.read([item.id for item in table.inbox.waiting_manifests()])
+    ]
     assert (hint.key, hint.cause.name) == (key, "ReadTooLongAlone")
 
 
 def test_a_read_that_had_less_than_its_time_blames_nothing(table: Any, clock: Any) -> None:
-    table.inbox.put([Manifest.new(ORDERS, "intake", [Hint("a", Event("a#0"))])])
+    table.inbox.put([Manifest.create(ORDERS, "intake", [Hint("a", Event("a#0"))])])
     clock.seconds = MAX_SECONDS + 1
     for seconds in [MAX_SECONDS - 1] * 3 + [MAX_SECONDS] * 2:
         _, plan = _planned(table)
         keep_first_part(plan)
         assert plan.candidates
         minutes = int(seconds // 60)
-        with pytest.raises(ReadTooLong, match=rf"within {minutes} minutes"), reading(table, plan, seconds):
+        with pytest.raises(ReadTooLong, match=rf"within {minutes} minutes"), limit_reading(table, plan, seconds):
             raise PySparkException("[OPERATION_CANCELED]")
     _, plan = _planned(table)
     keep_first_part(plan)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidegate.platform.bronze.prepare import parquet_candidates
-from tidegate.platform.bronze.prepare.parquet_candidates import copied
+from tidegate.platform.bronze.prepare.parquet_candidates import copy_files
 from tidegate.platform.bronze.prepare.table_columns import path_columns, unborn_schema
 from tidegate.platform.bronze.prepared import PreparedBatch
 from tidegate.platform.core.bronze.hint import Hint
@@ -56,13 +56,13 @@ def test_a_copy_with_too_long_a_key_is_the_file_s_fault(monkeypatch: pytest.Monk
     source = SimpleNamespace(version=lambda key, etag: SimpleNamespace(address=S3Address("b", key)))
     table: Any = SimpleNamespace(source=SimpleNamespace(version=source.version, objects=None))
     prepared = PreparedBatch(Plan([long, refused, good]))
-    ready = copied(
+    ready = copy_files(
         table,
-        [(one, footer) for one in (long, refused, good)],
-        lambda one: S3Address("b", copy_key(one.key, one.found.etag, "t/")),
+        [(item, footer) for item in (long, refused, good)],
+        lambda item: S3Address("b", copy_key(item.key, item.found.etag, "t/")),
         prepared,
     )
-    assert [one.key for one, *_ in ready] == [good.key]
+    assert [item.key for item, *_ in ready] == [good.key]
     assert asked == [refused.key, good.key]
     assert [(row.key, row.status) for row in prepared.rows] == [(long.key, "quarantined"), (refused.key, "quarantined")]
     assert "would have a key of 1,060 bytes, and S3 takes 1,024" in (prepared.rows[0].reason or "")
@@ -88,8 +88,8 @@ def test_a_batch_begins_copies_for_ten_minutes_and_the_rest_waits(monkeypatch: p
     dataset = Dataset(candidate("t/_SUCCESS").taken, (), part.found, frozenset({part.key}), 1)
     prepared = PreparedBatch(Plan([*files, part], datasets=[dataset]))
     given = [*((file, footer) for file in files[:4]), (files[4], plain), (part, footer)]
-    ready = copied(table, given, lambda one: S3Address("b", one.key), prepared)
-    assert [one.key for one, *_ in ready] == ["t/0", "t/1", "t/4"]
+    ready = copy_files(table, given, lambda item: S3Address("b", item.key), prepared)
+    assert [item.key for item, *_ in ready] == ["t/0", "t/1", "t/4"]
     assert [hint.key for hint in prepared.deferred] == ["t/2", "t/3"]
     assert [(row.key, row.status) for row in prepared.rows] == [(part.key, "quarantined")]
     assert "longer than 10 minutes" in (prepared.rows[0].reason or "")

@@ -41,7 +41,7 @@ def footer(*names: str) -> Footer:
 def prepared(monkeypatch: pytest.MonkeyPatch) -> Any:
     base = TableSchema(footer("id").fields)
     monkeypatch.setattr(register, "present_schema", lambda *_: base)
-    monkeypatch.setattr(register, "copied", lambda table, files, *_: [(*file, None) for file in files])
+    monkeypatch.setattr(register, "copy_files", lambda table, files, *_: [(*file, None) for file in files])
 
     def prepare(**files: Footer) -> tuple[Any, Delta]:
         candidates = {
@@ -51,7 +51,7 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> Any:
             for name in files
         }
         monkeypatch.setattr(
-            register, "parquet_footers", lambda *_: [(candidates[name], one) for name, one in files.items()]
+            register, "parquet_footers", lambda *_: [(candidates[name], item) for name, item in files.items()]
         )
         plan = Plan(list(candidates.values()))
         table = SimpleNamespace(

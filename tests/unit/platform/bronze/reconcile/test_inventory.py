@@ -166,7 +166,9 @@ class Lake:
 
     def hints(self) -> list[tuple[str, str, int | None]]:
         table_key = TableKey("landing", "t/").encode()
-        found = self.store.inbox.of(table_key).read([waiting.id for waiting in self.store.inbox.waiting(table_key)])
+        found = self.store.inbox.table_inbox(table_key).read(
+            [waiting.id for waiting in self.store.inbox.waiting_manifests(table_key)]
+        )
         assert all(len(entry.hints) <= 3 for entry in found)
         return sorted((hint.key, hint.cause.name, hint.size) for entry in found for hint in entry.hints)
 
@@ -278,11 +280,11 @@ def test_a_generation_that_a_reset_began_lists_its_prefix_whole(
         lake=SimpleNamespace(store=store),
         ledger=SimpleNamespace(clock=lambda: Clock(1, n)),
         batches=SimpleNamespace(read=lambda n: None),
-        inbox=SimpleNamespace(waiting=list),
+        inbox=SimpleNamespace(waiting_manifests=list),
     )
     monkeypatch.setattr(listing, "list_prefix", lambda *_, after: done.append(f"from {after}") or 0)
     monkeypatch.setattr(run, "compare_inventory", lambda *_, after: done.append(f"inventory from {after}"))
-    for name in ("unfinished", "look", "after_notes", "require_awake"):
+    for name in ("find_unfinished", "look", "retry_noted", "require_awake"):
         monkeypatch.setattr(run, name, lambda *_, **__: None)
     options = RunOptions("run", listing=by_hand, after="t/of the run's tag")
     run._next_batch(table, options, RunListener(), 0.0, first=True)

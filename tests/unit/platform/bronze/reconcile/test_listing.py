@@ -59,8 +59,8 @@ class Dying(Objects):
         self.step()
         return done
 
-    def under(self, bucket: str, prefix: str, after: str = "") -> Any:
-        for item in super().under(bucket, prefix, after):
+    def list_under(self, bucket: str, prefix: str, after: str = "") -> Any:
+        for item in super().list_under(bucket, prefix, after):
             if prefix == KEY.prefix:
                 self.step()
                 self.listed += 1
@@ -80,7 +80,7 @@ def _table(objects: Objects, states: dict[str, LastState] | None = None, **optio
 
 
 def _hints(table: Table) -> list[tuple[str, str]]:
-    manifests = table.inbox.read([waiting.id for waiting in table.inbox.waiting()])
+    manifests = table.inbox.read([waiting.id for waiting in table.inbox.waiting_manifests()])
     return sorted((hint.key, hint.cause.name) for manifest in manifests for hint in manifest.hints)
 
 
@@ -156,13 +156,13 @@ def test_a_batch_that_takes_no_hints_comes_after_the_first_listing(monkeypatch: 
     objects.bodies = {"t/a.csv": "row"}
     table = _table(objects)
     table.ledger.clock = lambda: Clock(-1, 0)  # type: ignore[method-assign]
-    monkeypatch.setattr(Table, "reopened", lambda self: self)
+    monkeypatch.setattr(Table, "reopen", lambda self: self)
     monkeypatch.setattr(bronze_rows, "continue_decided", lambda *_: None)
 
     def prepared(*_: Any) -> Any:
         raise Died("prepare")
 
-    monkeypatch.setattr(bronze_rows, "_prepared", prepared)
+    monkeypatch.setattr(bronze_rows, "_prepare_erasure", prepared)
     with pytest.raises(Died):
         bronze_rows.erase_from_bronze(table, SimpleNamespace(), "run")  # type: ignore[arg-type]
     assert _hints(table) == [("t/a.csv", "Listed")]

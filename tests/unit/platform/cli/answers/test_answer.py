@@ -12,7 +12,7 @@ from tidegate.platform.cli.answers.answer import Answer, print_answer
 from tidegate.platform.cli.terminal import Terminal
 
 
-class Told(Answer):
+class TextAnswer(Answer):
     """An answer with a text of a producer."""
 
     text: str
@@ -23,7 +23,7 @@ class Told(Answer):
 def test_every_character_comes_back_by_a_parser(lines: bool) -> None:
     every = "".join(map(chr, [*range(0xD800), *range(0xE000, sys.maxunicode + 1)]))
     console = Terminal(file=io.StringIO(), width=80)
-    print_answer(console, Told(text=every), lines=lines)
+    print_answer(console, TextAnswer(text=every), lines=lines)
     assert isinstance(console.file, io.StringIO)
     printed = console.file.getvalue()
     assert json.loads(printed) == {"text": every}

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.check import run_check
-from tidegate.platform.cli.check.findings import Failed, Finding, Warned, checked, findings_answer, show
+from tidegate.platform.cli.check.findings import Failed, Finding, Warned, findings_answer, make_finding, show
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.main import app
 
@@ -69,7 +69,7 @@ def test_every_check_of_the_catalog_is_made_somewhere() -> None:
 def test_a_line_has_the_id_after_the_name() -> None:
     said = io.StringIO()
     console = Console(file=said, width=200, no_color=True)
-    assert show(console, checked(Check.QUEUE_REACHABLE, "events", lambda: "3 messages wait")) == 0
+    assert show(console, make_finding(Check.QUEUE_REACHABLE, "events", lambda: "3 messages wait")) == 0
     assert show(console, Finding(Check.CONFIGURATION, "lake.yaml", False, "no root")) == 1
     assert said.getvalue().splitlines() == [
         "ok     queue events: reachable [queue.reachable]  3 messages wait",
@@ -93,7 +93,7 @@ def test_an_outcome_is_ok_a_warning_or_failed() -> None:
     def failed() -> str:
         raise Failed("do that")
 
-    found = [checked(Check.TABLE_AFTER_LOAD, "orders", check) for check in (lambda: "tagged", warned, failed)]
+    found = [make_finding(Check.TABLE_AFTER_LOAD, "orders", check) for check in (lambda: "tagged", warned, failed)]
     title = "table orders: after_load is allowed"
     assert json.loads(findings_answer(found).model_dump_json()) == [
         {"id": "table.after-load", "subject": "orders", "title": title, "outcome": outcome, "detail": detail}

@@ -30,7 +30,7 @@ from tidegate.platform.cli.check import check as check_module
 from tidegate.platform.cli.check.buckets import check_bucket
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.check import conclude, findings, parse_address, run_check
-from tidegate.platform.cli.check.findings import Failed, Finding, checked, permitted
+from tidegate.platform.cli.check.findings import Failed, Finding, call_permitted, make_finding
 from tidegate.platform.cli.check.lake import (
     check_discovered,
     check_registered,
@@ -465,11 +465,11 @@ def test_an_address() -> None:
 
 
 def test_a_check_is_ok_or_says_why() -> None:
-    assert checked(Check.LAKE_WRITE, "x", lambda: "fine") == Finding(Check.LAKE_WRITE, "x", True, "fine")
+    assert make_finding(Check.LAKE_WRITE, "x", lambda: "fine") == Finding(Check.LAKE_WRITE, "x", True, "fine")
     with pytest.raises(Failed, match=r"allow s3:PutObject on arn:x"):
-        permitted("s3:PutObject", "arn:x", Client(put_object=refusal("AccessDenied", 403)).put_object)
+        call_permitted("s3:PutObject", "arn:x", Client(put_object=refusal("AccessDenied", 403)).put_object)
     with pytest.raises(ClientError):
-        permitted("s3:PutObject", "arn:x", Client(put_object=refusal("SlowDown", 503)).put_object)
+        call_permitted("s3:PutObject", "arn:x", Client(put_object=refusal("SlowDown", 503)).put_object)
 
 
 @pytest.mark.parametrize("home", [None, Path("home")])
@@ -493,7 +493,7 @@ def test_whatever_a_check_raises_the_others_continue(error: Exception) -> None:
     def check() -> str:
         raise error
 
-    finding = checked(Check.LAKE_WRITE, "x", check)
+    finding = make_finding(Check.LAKE_WRITE, "x", check)
     assert not finding.ok
     assert "a" in finding.detail
     if not isinstance(error, ValueError | Failed):

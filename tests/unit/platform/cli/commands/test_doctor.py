@@ -138,7 +138,7 @@ class Server(Settings):
         super().__init__(**settings)
         self._answer = answer
 
-    def jars(self) -> Any:
+    def component_jars(self) -> Any:
         return self._said()
 
     def commit_table(self) -> Any:

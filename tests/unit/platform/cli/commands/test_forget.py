@@ -13,7 +13,7 @@ from tidegate.platform.cli.commands.forget import (
     export_lines,
     found_answer,
     found_lines,
-    listed,
+    read_identities,
     state_lines,
     states_answer,
     unsearched_lines,
@@ -31,15 +31,15 @@ REQUEST = ForgetRequest("01J", "eva", NOW, NOW + timedelta(days=30), "person", "
 def test_a_list_of_another_program_has_the_same_identities(tmp_path: Path) -> None:
     file = tmp_path / "list.txt"
     file.write_bytes(b"\xef\xbb\xbf42\r\n\r\n43\r\n")
-    assert listed(file) == ["42", "43"]
-    assert listed(None) == []
+    assert read_identities(file) == ["42", "43"]
+    assert read_identities(None) == []
 
 
 def test_a_space_that_would_keep_a_person_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "list.txt"
     file.write_text("42\n43 \n")
     with pytest.raises(CommandError, match=r"line 2 of .* begins or ends with a space"):
-        listed(file)
+        read_identities(file)
 
 
 def test_what_was_found_is_shown_by_place() -> None:
@@ -93,7 +93,15 @@ def test_programs_get_the_numbers_and_no_identity() -> None:
     late = replace(REQUEST, id="01K", until=NOW - timedelta(days=1))
     due = NOW + timedelta(days=7)
     states = states_answer([Progress(REQUEST), Progress(late, NOW, due), Progress(late, NOW, due, NOW)])
-    assert [(one.id, one.state, one.late, one.files_may_go) for one in states.requests or ()] == [
+    assert [
+        (
+            forget_request_answer.id,
+            forget_request_answer.state,
+            forget_request_answer.late,
+            forget_request_answer.files_may_go,
+        )
+        for forget_request_answer in states.requests or ()
+    ] == [
         ("01J", "open", False, None),
         ("01K", "waits for vacuum", True, due),
         ("01K", "done", False, due),

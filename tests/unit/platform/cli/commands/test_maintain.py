@@ -42,7 +42,7 @@ class Shop:
         def opened() -> Iterator[Any]:
             yield lake
 
-        using = SimpleNamespace(opened=opened)
+        using = SimpleNamespace(open_lake=opened)
         monkeypatch.setattr(module, "client", lambda *_: using)
         monkeypatch.setattr(selection, "maintain_bronze", self._maintained)
         monkeypatch.setattr(selection, "maintain_silver", self._maintained)

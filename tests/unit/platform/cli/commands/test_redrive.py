@@ -34,13 +34,13 @@ def lake(monkeypatch: pytest.MonkeyPatch) -> Any:
             "routes": [{"name": "search", "queue": {"name": "search"}}],
         }
     )
-    made = SimpleNamespace(config=config, store=LakeStore(Objects(), config.lake.root), quarantining=list)  # type: ignore[arg-type]
+    made = SimpleNamespace(config=config, store=LakeStore(Objects(), config.lake.root), quarantining_tables=list)  # type: ignore[arg-type]
     refused = Outgoing("m1", "orders", "g", 1, "{}")
     made.store.outbox.keep_undeliverable(
-        OutboxObject(Lane("search"), OutboxName.of([refused])), [(refused, "too large")]
+        OutboxObject(Lane("search"), OutboxName.from_messages([refused])), [(refused, "too large")]
     )
     using = SimpleNamespace(
-        opened=lambda: nullcontext(made),
+        open_lake=lambda: nullcontext(made),
         settings=SimpleNamespace(aws=SimpleNamespace(caller=lambda: "arn:aws:iam::1:role/r")),
     )
     monkeypatch.setattr(redrive, "client", lambda *_: using)

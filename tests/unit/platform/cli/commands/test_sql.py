@@ -141,5 +141,5 @@ def test_a_timestamp_is_in_utc_wherever_the_command_runs(monkeypatch: pytest.Mon
 
 
 def test_a_variant_inside_of_a_value_is_json() -> None:
-    one = T.VariantVal(bytes([0x0C, 0x2A]), bytes([0x01, 0x00, 0x00]))  # the INT8 42
-    assert json_text([one], T.ArrayType(T.VariantType())) == "[42]"
+    variant_val = T.VariantVal(bytes([0x0C, 0x2A]), bytes([0x01, 0x00, 0x00]))  # the INT8 42
+    assert json_text([variant_val], T.ArrayType(T.VariantType())) == "[42]"

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from tidegate.assets.inventory.audit import audit_metadata
 from tidegate.platform.cli.inventory.audit import audit_answer, print_audit
-from tidegate.platform.core.storage.audits import FIELDS, Audit, AuditFinding, AuditPlace, AuditReport, unlisted
+from tidegate.platform.core.storage.audits import FIELDS, Audit, AuditFinding, AuditPlace, AuditReport, unlisted_fields
 
 FULL = dict.fromkeys(FIELDS, 1)
 ROWS = "FROM bronze.objects AS stored WHERE stored.bucket = 'acme'"
@@ -24,7 +24,7 @@ REPORT = AuditReport(
             Audit("lone_delete_markers", "", ROWS), 1, 0, [AuditPlace("acme", 1, 0, "s3://acme/x", "s3://acme/x")]
         ),
     ],
-    unlisted([{"bucket": "acme", **FULL, "encryption_status": 0}]),
+    unlisted_fields([{"bucket": "acme", **FULL, "encryption_status": 0}]),
 )
 
 
@@ -48,7 +48,7 @@ def test_findings_are_printed_with_examples_and_a_query_on_one_line() -> None:
 
 def test_programs_and_the_page_get_what_people_get() -> None:
     answer = audit_answer(REPORT, 1)
-    assert [(one.audit, one.of, one.objects, one.bytes) for one in answer.findings] == [
+    assert [(finding.audit, finding.of, finding.objects, finding.bytes) for finding in answer.findings] == [
         ("outside", "acme", 1200, 3 << 30)
     ]
     assert (answer.more, answer.not_listed[0].field, answer.not_listed[0].audits) == (

@@ -20,7 +20,7 @@ def test_a_dimension_or_a_class_that_is_none_is_refused_with_those_that_are() ->
         _ = CostQuestion("objects", (), "bucket,owner").dimensions
     with pytest.raises(CommandError, match="',' is no dimension of a report"):
         _ = CostQuestion("objects", (), ",").dimensions
-    with pytest.raises(CommandError, match="'STANDARD' is no class that advice can be for: give some of STANDARD_IA"):
+    with pytest.raises(CommandError, match="unsupported storage class 'STANDARD': give some of STANDARD_IA"):
         _ = AdviceQuestion("objects", (), to="GLACIER,STANDARD").targets
     assert list(AdviceQuestion("objects", (), to="GLACIER, GLACIER_IR").targets) == ["GLACIER", "GLACIER_IR"]
 

@@ -73,7 +73,8 @@ def test_a_plan_writes_nothing() -> None:
     ]
     answer = DropAnswer.model_validate_json(drop(store, "acme", "gone", yes=False, as_json=True), strict=True)
     assert [
-        (one.bucket, one.configuration, f"{one.newest:%m-%dT%H:%M}", one.dropped) for one in answer.inventories
+        (inventory.bucket, inventory.configuration, f"{inventory.newest:%m-%dT%H:%M}", inventory.dropped)
+        for inventory in answer.inventories
     ] == [
         ("acme", "daily", "11-20T01:00", False),
         ("acme", "weekly", "11-26T07:30", False),

@@ -12,13 +12,13 @@ from tests.support.servers.aws_calls import CALLS
 from tidegate.platform.cli.commands.policies import run_policy
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.log_policy import log_policies, open_logs
-from tidegate.platform.cloud.page import renewed
+from tidegate.platform.cloud.page import renew_page
 from tidegate.platform.cloud.roles.dagster_role import dagster
 from tidegate.platform.cloud.roles.lake_arns import LakeArns
 from tidegate.platform.cloud.roles.person_roles import operator
-from tidegate.platform.cloud.roles.roles import ROLES, giving, webhook
+from tidegate.platform.cloud.roles.roles import ROLES, find_permission, webhook
 from tidegate.platform.cloud.roles.spark_role import spark
-from tidegate.platform.cloud.statement import Statement, Statements, literal, permits
+from tidegate.platform.cloud.statement import Statement, Statements, escape_wildcards, permits
 from tidegate.platform.core.config.lake import LakeConfig
 
 PAGE = Path(__file__).parents[5] / "docs" / "operate" / "aws.md"
@@ -40,7 +40,7 @@ def allowed(statements: Statements, action: str, resource: str) -> bool:
 def test_the_page_shows_what_is_printed() -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert page.count("<!-- printed: ") == page.count("<!-- end -->") == 11
-    assert renewed(page) == page, "run: make policies"
+    assert renew_page(page) == page, "run: make policies"
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_the_page_shows_what_is_printed() -> None:
         ("arn:aws:s3:::b/*/_delta_log/*", "arn:aws:s3:::b/x/y/_delta_log/0.json", True),
         ("arn:aws:s3:::b/*/_delta_log/*", "arn:aws:s3:::b/x/part-0.parquet", False),
         ("arn:aws:s3:::b/x.y", "arn:aws:s3:::b/xzy", False),
-        (f"arn:aws:s3:::b/{literal('a*b?$c')}/*", "arn:aws:s3:::b/a*b?$c/d", True),
-        (f"arn:aws:s3:::b/{literal('a*b')}/*", "arn:aws:s3:::b/axb/d", False),
+        (f"arn:aws:s3:::b/{escape_wildcards('a*b?$c')}/*", "arn:aws:s3:::b/a*b?$c/d", True),
+        (f"arn:aws:s3:::b/{escape_wildcards('a*b')}/*", "arn:aws:s3:::b/axb/d", False),
     ],
 )
 def test_resources_match_by_iam_s_wildcards(pattern: str, resource: str, matches: bool) -> None:
@@ -217,20 +217,22 @@ def test_routes_need_their_destinations_and_tagged_queues_only_with_the_tag() ->
     team, tag = "arn:aws:sqs:eu-west-1:1:team", "aws:ResourceTag/kind"
     for context, holds in (({}, False), ({tag: "orders"}, True)):
         assert permits(may, "sqs:SendMessage", team, context) is holds
-    found = giving(config, "sns:GetTopicAttributes", topic)
+    found = find_permission(config, "sns:GetTopicAttributes", topic)
     assert found is not None
     assert (found[0], found[1].sid) == ("operator", "Topics")
-    assert [one.sid for one in dagster(lake()) if one.sid in ("Publish", "Forward", "FindTaggedQueues")] == []
-    assert "Topics" not in {one.sid for one in operator(lake())}
+    assert [
+        statement.sid for statement in dagster(lake()) if statement.sid in ("Publish", "Forward", "FindTaggedQueues")
+    ] == []
+    assert "Topics" not in {statement.sid for statement in operator(lake())}
 
 
 def test_a_missing_permission_has_a_statement() -> None:
     config = lake(table("orders", format="parquet"))
-    found = giving(config, "s3:PutObject", "arn:aws:s3:::landing/orders/_tidegate/*")
+    found = find_permission(config, "s3:PutObject", "arn:aws:s3:::landing/orders/_tidegate/*")
     assert found is not None
     assert (found[0], found[1].sid) == ("dagster", "CopiesOfRegisteredTables")
-    assert giving(config, "sqs:ReceiveMessage", "events") is not None
-    assert giving(config, "s3:PutObject", "arn:aws:s3:::elsewhere/*") is None
+    assert find_permission(config, "sqs:ReceiveMessage", "events") is not None
+    assert find_permission(config, "s3:PutObject", "arn:aws:s3:::elsewhere/*") is None
 
 
 SPARK_WRITES = ("bronze/t/x", "silver/s/x", "ledger/t/x", "quarantine/rows/t/x", "outputs/t/x", "staging/t/x")
@@ -311,7 +313,7 @@ def test_buckets_are_of_the_account_that_lake_yaml_names() -> None:
         for statement in ROLES[role](config):
             if any(action.startswith("s3:") for action in statement.actions) and not statement.denies:
                 assert statement.condition["StringEquals"]["aws:ResourceAccount"] == "111122223333", statement.sid
-    assert "aws:ResourceAccount" not in json.dumps([each.as_json() for each in spark(lake(table("orders")))])
+    assert "aws:ResourceAccount" not in json.dumps([each.to_json() for each in spark(lake(table("orders")))])
 
 
 #: What a denial says by what it spares, and whether it still keeps producers out.

@@ -111,20 +111,20 @@ BATCHES = st.builds(
 
 @given(BATCHES)
 def test_a_batch_is_read_back_as_it_was_written(batch: Batch) -> None:
-    sealed = batch.sealed()
+    sealed = batch.seal()
     again = Batch.from_json(sealed.to_json(), "s3://lake/batches/x")
     assert again == sealed
     assert again.to_json() == sealed.to_json()
-    assert again.sealed() == again
+    assert again.seal() == again
 
 
 def test_the_digest_of_an_example_is_pinned() -> None:
     """Delta commits and ledgers keep digests for ever, so a digest must not depend on the version that computes it."""
-    assert EXAMPLE.sealed().digest == "1ca23d9125dc237759d37a92cf25c0578a938c3bac08f743edb3b4450e45bbfe"
+    assert EXAMPLE.seal().digest == "1ca23d9125dc237759d37a92cf25c0578a938c3bac08f743edb3b4450e45bbfe"
 
 
 def test_the_json_is_canonical() -> None:
-    text = EXAMPLE.sealed().to_json()
+    text = EXAMPLE.seal().to_json()
     body = json.loads(text)
     assert text == json.dumps(body, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     assert "ü" in text
@@ -134,7 +134,7 @@ def test_the_json_is_canonical() -> None:
     )
     # The order of the keys of a dictionary has no meaning in a batch.
     turned = replace(EXAMPLE.adds[0], partition_values={"none": None, "day": "1"})
-    assert replace(EXAMPLE, adds=(turned,)).sealed().digest == EXAMPLE.sealed().digest
+    assert replace(EXAMPLE, adds=(turned,)).seal().digest == EXAMPLE.seal().digest
 
 
 def _column(name: str, kind: Any, **more: Any) -> dict[str, Any]:
@@ -243,7 +243,7 @@ def test_an_effect_that_this_version_does_not_know_is_refused(effect: dict[str, 
 
 def _stored(effect: dict[str, Any]) -> str:
     """A batch as the lake has it, with a digest of its own."""
-    body = {**json.loads(EXAMPLE.sealed().to_json()), **effect}
+    body = {**json.loads(EXAMPLE.seal().to_json()), **effect}
     del body["digest"]
     digest = hashlib.sha256(_canonical(body).encode()).hexdigest()
     return _canonical({**body, "digest": digest})
@@ -258,9 +258,9 @@ def test_an_unsealed_batch_is_not_written() -> None:
         EXAMPLE.to_json()
 
 
-@pytest.mark.parametrize("field", sorted(set(json.loads(EXAMPLE.sealed().to_json())) - {"format", "app_id"}))
+@pytest.mark.parametrize("field", sorted(set(json.loads(EXAMPLE.seal().to_json())) - {"format", "app_id"}))
 def test_an_altered_batch_is_an_error_that_names_the_object(field: str) -> None:
-    body: dict[str, Any] = json.loads(EXAMPLE.sealed().to_json())
+    body: dict[str, Any] = json.loads(EXAMPLE.seal().to_json())
     match body[field]:
         case str(text):
             body[field] = text + "x"
@@ -274,9 +274,9 @@ def test_an_altered_batch_is_an_error_that_names_the_object(field: str) -> None:
         Batch.from_json(json.dumps(body), "s3://lake/batches/1.json")
 
 
-@pytest.mark.parametrize("field", sorted(json.loads(EXAMPLE.sealed().to_json())))
+@pytest.mark.parametrize("field", sorted(json.loads(EXAMPLE.seal().to_json())))
 def test_a_missing_field_is_an_error_that_names_the_object(field: str) -> None:
-    body = json.loads(EXAMPLE.sealed().to_json())
+    body = json.loads(EXAMPLE.seal().to_json())
     del body[field]
     with pytest.raises(ValueError, match=r"^s3://lake/batches/1\.json "):
         Batch.from_json(json.dumps(body), "s3://lake/batches/1.json")

@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 from tidegate.platform.core.bronze import ledger
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.hint import Event, Hint
-from tidegate.platform.core.bronze.ledger import COLUMNS, SETTLED, Cause, Effort, LedgerRow, Status, bounded, for_people
+from tidegate.platform.core.bronze.ledger import (
+    COLUMNS,
+    SETTLED,
+    Cause,
+    Effort,
+    LedgerRow,
+    Status,
+    format_reason,
+    shorten_reason,
+)
 from tidegate.platform.core.bronze.plan import PlannedHint, ledger_row
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.lake.ledger import Ledger
@@ -80,7 +89,7 @@ def batch() -> Batch:
     rows = (full, LedgerRow("b", Status.REMOVED))
     return Batch(
         lake="lake", table="t", generation="g", n=2, location="s3a://b/t", after_version=0, manifests=("m",), rows=rows
-    ).sealed()
+    ).seal()
 
 
 def _state() -> Any:
@@ -141,9 +150,9 @@ def test_the_longest_batch_goes_to_the_server_in_one_message(batch: Batch) -> No
 
 
 def test_a_reason_that_is_not_long_stays_as_it_is() -> None:
-    assert bounded(None) is None
-    assert bounded("x" * 900) == "x" * 900
-    assert bounded("a" * 300 + "b" * 601) == "a" * 299 + "…" + "b" * 600
+    assert shorten_reason(None) is None
+    assert shorten_reason("x" * 900) == "x" * 900
+    assert shorten_reason("a" * 300 + "b" * 601) == "a" * 299 + "…" + "b" * 600
 
 
 FOLDER = "s3a://lake/root/quarantine/rows/landing.sales/00000000000000000002-01JDGZ5T6R8W9Q0M1N2P3S4T5V"
@@ -167,11 +176,11 @@ def test_people_read_the_folder_once_after_the_reason_of_any_version() -> None:
     # `aws s3 ls` does not know s3a://.
     shown = FOLDER.replace("s3a://", "s3://")
     for reason in ("1 of its 2 rows", f"1 of its 2 rows; see {FOLDER}"):
-        assert for_people(reason, FOLDER) == f"1 of its 2 rows; see {shown}"
-        assert for_people(reason, FOLDER, 4) == f"1 of…; see {shown}"
+        assert format_reason(reason, FOLDER) == f"1 of its 2 rows; see {shown}"
+        assert format_reason(reason, FOLDER, 4) == f"1 of…; see {shown}"
     both = f"such as: ; see s3a://a/b; see {FOLDER}; 1 came again"
-    assert for_people(both, FOLDER) == f"such as: ; see s3a://a/b; 1 came again; see {shown}"
-    assert for_people("not CSV", None, 100) == "not CSV"
+    assert format_reason(both, FOLDER) == f"such as: ; see s3a://a/b; 1 came again; see {shown}"
+    assert format_reason("not CSV", None, 100) == "not CSV"
 
 
 def test_columns_are_read_before_reasons() -> None:

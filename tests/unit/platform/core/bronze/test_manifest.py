@@ -23,7 +23,7 @@ from tidegate.platform.core.bronze.hint import (
     RowsSent,
     ServerLoss,
 )
-from tidegate.platform.core.bronze.manifest import Manifest, Tally, chunked, tally_of
+from tidegate.platform.core.bronze.manifest import Manifest, Tally, split_into_manifests, tally_of
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 TIMES = st.none() | st.just("2024-05-01T10:00:00+00:00")
@@ -49,7 +49,7 @@ def test_every_cause_is_tried() -> None:
 
 @given(HINTS)
 def test_a_manifest_is_read_back_as_it_was_written(hints: list[Hint]) -> None:
-    written = Manifest.new("landing.orders", "intake", hints)
+    written = Manifest.create("landing.orders", "intake", hints)
     assert Manifest.from_json(written.to_json(), "s3://x/y") == written
     assert tally_of(written.id).hints == len(hints)
     assert len(written.id) < 100, "whatever the events said"
@@ -75,12 +75,15 @@ def test_ids_follow_time() -> None:
         for stamp in ("01HXYZ0000000000000000000A", "01HXYZ0001000000000000000A")
     ]
     assert ids == sorted(ids)
-    assert Manifest.new("t", "intake", []).id[:26] > "01HXYZ0000000000000000000A"
+    assert Manifest.create("t", "intake", []).id[:26] > "01HXYZ0000000000000000000A"
 
 
 def test_a_deferred_manifest_has_the_same_id_however_often_it_is_written() -> None:
     hints = [Hint("a"), Hint("b")]
-    first, again = Manifest.deferred("t", 7, "0123456789ab", hints), Manifest.deferred("t", 7, "0123456789ab", hints)
+    first, again = (
+        Manifest.from_deferred("t", 7, "0123456789ab", hints),
+        Manifest.from_deferred("t", 7, "0123456789ab", hints),
+    )
     assert first == again
     assert first.id == "deferred-00000000000000000007-01234567-2-0-0"
     assert tally_of(first.id) == Tally(2)
@@ -92,7 +95,7 @@ def test_an_id_has_the_bytes_and_the_oldest_event() -> None:
         Hint("b", Event("m#0", time="2024-05-01T09:59:59.9+00:00")),
         Hint("c", size=5),
     ]
-    for made in (Manifest.new("t", "intake", hints), Manifest.deferred("t", 1, "0123456789ab", hints)):
+    for made in (Manifest.create("t", "intake", hints), Manifest.from_deferred("t", 1, "0123456789ab", hints)):
         assert made.id.endswith("-3-12-1714557599")
         assert tally_of(made.id) == Tally(3, 12, 1714557599)
 
@@ -128,7 +131,7 @@ def test_other_names_are_no_manifests(stem: str) -> None:
 @given(st.integers(1, 7), st.integers(0, 25))
 def test_no_manifest_exceeds_the_cap_and_none_is_empty(cap: int, number: int) -> None:
     hints = [Hint(str(i)) for i in range(number)]
-    made = list(chunked("t", "intake", hints, cap))
+    made = list(split_into_manifests("t", "intake", hints, cap))
     assert [hint for manifest in made for hint in manifest.hints] == hints
     assert all(0 < len(manifest.hints) <= cap for manifest in made)
     assert len({manifest.id for manifest in made}) == len(made) == -(-number // cap)
@@ -136,7 +139,10 @@ def test_no_manifest_exceeds_the_cap_and_none_is_empty(cap: int, number: int) ->
 
 def test_a_manifest_holds_so_many_bytes_of_objects_or_one_object() -> None:
     hints = [Hint(str(i), size=size) for i, size in enumerate([3, 3, 3, 20, 1, 0, 0, 0])]
-    made = [[hint.size for hint in manifest.hints] for manifest in chunked("t", "rebuild", hints, 3, max_bytes=7)]
+    made = [
+        [hint.size for hint in manifest.hints]
+        for manifest in split_into_manifests("t", "rebuild", hints, 3, max_bytes=7)
+    ]
     assert made == [[3, 3], [3], [20], [1, 0, 0], [0]]
 
 

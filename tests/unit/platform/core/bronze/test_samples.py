@@ -206,5 +206,5 @@ def _appended(batch: Batch, header: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _written(store: LakeStore, folder: str) -> Any:
     """Returns the only object of a folder."""
-    (item,) = store.objects.under("lake", f"root/{folder}")
+    (item,) = store.objects.list_under("lake", f"root/{folder}")
     return json.loads(store.objects.get("lake", item.key) or "")

@@ -49,16 +49,16 @@ def test_columns_have_their_descriptions_and_what_others_wrote_of_other_columns_
     }
     assert comments == {"id": "number of the order", "lines": None, "day": "x" * 252 + "…"}
     found = as_found(table())
-    assert described.differs(found) == ["comments of columns"]
+    assert described.different_parts(found) == ["comments of columns"]
     found["StorageDescriptor"]["Columns"][0]["Comment"] = "theirs"
     found["StorageDescriptor"]["Columns"][1]["Comment"] = "theirs"
-    assert table().differs(found) == []
-    merged = described.merged(found)
+    assert table().different_parts(found) == []
+    merged = described.merge_input(found)
     assert [column.get("Comment") for column in merged["StorageDescriptor"]["Columns"]] == [
         "number of the order",
         "theirs",
     ]
-    assert described.differs(merged) == []
+    assert described.different_parts(merged) == []
     view = view_entry("clean", "orders", "orders_all", SCHEMA, own_columns(None), OWNER, texts)
     assert view.input["StorageDescriptor"]["Columns"][0]["Comment"] == "number of the order"
 
@@ -98,7 +98,7 @@ def test_a_column_that_glue_refuses_is_left_out_and_keeps_no_other_out() -> None
     assert [column["Name"] for column in found.input["StorageDescriptor"]["Columns"]] == ["ü" * 127, "tab\there"]
     view = view_entry("clean", "orders", "orders_all", schema, (), OWNER, {"tab\there": "ü" * 200})
     assert view.left_out == found.left_out
-    (comment,) = [one["Comment"] for one in view.input["StorageDescriptor"]["Columns"] if "Comment" in one]
+    (comment,) = [item["Comment"] for item in view.input["StorageDescriptor"]["Columns"] if "Comment" in item]
     assert comment == "ü" * 126 + "…"
     assert len(comment.encode()) == 255
 
@@ -134,25 +134,28 @@ def test_an_entry_of_our_lake_that_its_table_gave_up_is_ours() -> None:
     assert moved.is_ours(found, lambda holder: holder != OWNER[1])
     assert not moved.is_ours(found, lambda holder: holder == OWNER[1])
     assert not table(owner=("other", "landing.moved")).is_ours(found, lambda holder: False)
-    merged = moved.merged(found)
-    assert moved.differs(found) == ["parameters"]
+    merged = moved.merge_input(found)
+    assert moved.different_parts(found) == ["parameters"]
     assert merged["Parameters"]["tidegate.table"] == "landing.moved"
 
 
 def test_what_differs_is_named_and_what_others_added_does_not_count() -> None:
     entry, found = table(), as_found(table())
-    assert entry.differs(found) == []
+    assert entry.different_parts(found) == []
     found["Parameters"]["team"] = "sales"
     found["StorageDescriptor"]["Columns"][0]["Comment"] = "number of the order"
     found["Description"] = "Orders"
-    assert entry.differs(found) == []
+    assert entry.different_parts(found) == []
     wider = TableSchema((*SCHEMA.fields, Field("paid", parse_sql_type("boolean"))), SCHEMA.partitions)
-    assert table(wider).differs(found) == ["columns"]
-    assert table_entry("raw", "Orders", "s3://lake/elsewhere", SCHEMA, OWNER).differs(found) == ["location", "SerDe"]
+    assert table(wider).different_parts(found) == ["columns"]
+    assert table_entry("raw", "Orders", "s3://lake/elsewhere", SCHEMA, OWNER).different_parts(found) == [
+        "location",
+        "SerDe",
+    ]
     found["Parameters"]["spark.sql.sources.provider"] = "parquet"
     found["PartitionKeys"] = []
-    assert entry.differs(found) == ["parameters", "partition columns"]
-    assert entry.differs({"Name": "orders"}) == [
+    assert entry.different_parts(found) == ["parameters", "partition columns"]
+    assert entry.different_parts({"Name": "orders"}) == [
         "parameters", "columns", "partition columns", "location", "SerDe", "kind or text of the view",
     ]  # fmt: skip
 
@@ -162,7 +165,7 @@ def test_an_update_keeps_what_others_added() -> None:
     found["Parameters"]["team"] = "sales"
     found["StorageDescriptor"]["Columns"][0]["Comment"] = "number of the order"
     wider = TableSchema((*SCHEMA.fields, Field("paid", parse_sql_type("boolean"))), SCHEMA.partitions)
-    merged = table(wider).merged(found)
+    merged = table(wider).merge_input(found)
     assert merged["Parameters"]["team"] == "sales"
     assert merged["StorageDescriptor"]["Columns"][0] == {
         "Name": "id", "Type": "bigint", "Comment": "number of the order",
@@ -170,7 +173,7 @@ def test_an_update_keeps_what_others_added() -> None:
     assert merged["StorageDescriptor"]["Columns"][-1] == {"Name": "paid", "Type": "boolean"}
     assert merged["Description"] == "Orders"
     assert "CreateTime" not in merged, "UpdateTable refuses it"
-    assert table(wider).differs({**found, **merged}) == []
+    assert table(wider).different_parts({**found, **merged}) == []
 
 
 def test_silver_s_view_shows_the_rows_that_are_not_deleted_and_no_column_of_ours() -> None:

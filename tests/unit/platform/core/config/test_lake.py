@@ -108,7 +108,7 @@ def test_settings_are_the_table_s_or_the_lake_s(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("format", "mode"), [("parquet", "register"), ("csv", "load"), ("json", "load")])
 def test_format_and_mode_by_default(tmp_path: Path, format: str, mode: str) -> None:
     config = load(tmp_path, SMALL + TABLE)
-    resolved = config.tables[0].resolved(format)  # type: ignore[arg-type]
+    resolved = config.tables[0].resolve_format(format)  # type: ignore[arg-type]
     assert (resolved.format, resolved.mode) == (format, mode)
     discovered = discovered_table(TableKey("landing", "a-b/"), format, config)  # type: ignore[arg-type]
     assert (discovered.format, discovered.mode) == (format, "load")
@@ -120,7 +120,7 @@ def test_format_and_mode_by_default(tmp_path: Path, format: str, mode: str) -> N
 
 def test_what_is_configured_stays(tmp_path: Path) -> None:
     table = load(tmp_path, SMALL + TABLE + "    format: parquet\n    mode: load\n").tables[0]
-    assert (table.resolved("csv").format, table.resolved("csv").mode) == ("parquet", "load")
+    assert (table.resolve_format("csv").format, table.resolve_format("csv").mode) == ("parquet", "load")
 
 
 def test_the_config_is_frozen(tmp_path: Path) -> None:
@@ -543,16 +543,16 @@ def test_cron_schedules(tmp_path: Path, cron: str) -> None:
         ("* * * *", "has 4 fields"),
         ("* * * * * *", "has 6 fields"),
         ("@daily", "has 1 fields"),
-        ("60 * * * *", "no minute"),
-        ("* 24 * * *", "no hour"),
-        ("* * 0 * *", "no day of month"),
-        ("* * * 13 *", "no month"),
-        ("* * * * 8", "no day of week"),
-        ("*/0 * * * *", "no minute"),
-        ("1- * * * *", "no minute"),
-        ("1,, * * * *", "no minute"),
-        ("jan * * * *", "no minute"),
-        ("² * * * *", "no minute"),
+        ("60 * * * *", "not a valid minute"),
+        ("* 24 * * *", "not a valid hour"),
+        ("* * 0 * *", "not a valid day of month"),
+        ("* * * 13 *", "not a valid month"),
+        ("* * * * 8", "not a valid day of week"),
+        ("*/0 * * * *", "not a valid minute"),
+        ("1- * * * *", "not a valid minute"),
+        ("1,, * * * *", "not a valid minute"),
+        ("jan * * * *", "not a valid minute"),
+        ("² * * * *", "not a valid minute"),
     ],
 )
 def test_what_is_no_cron_schedule(tmp_path: Path, cron: str, reason: str) -> None:

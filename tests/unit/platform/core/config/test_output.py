@@ -13,7 +13,7 @@ from tests.unit.conftest import PAPER
 from tidegate.platform.bronze.prepare.outputs import output_key
 from tidegate.platform.cloud.roles.dagster_role import dagster
 from tidegate.platform.cloud.roles.person_roles import operator
-from tidegate.platform.cloud.roles.roles import giving
+from tidegate.platform.cloud.roles.roles import find_permission
 from tidegate.platform.cloud.roles.spark_role import spark
 from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.bronze.birth import Birth
@@ -215,9 +215,9 @@ def test_no_two_objects_have_one_key() -> None:
 def test_the_bucket_of_an_output_is_made_and_its_permissions_are_printed(tmp_path: Path) -> None:
     config = _load(tmp_path, f"{TABLE}    output: {{folder: 's3://out/clicks/{{a}}/'}}\n")
     assert (config.output_roots, config.tables[0].registers) == (["s3://out/clicks/"], False)
-    assert WantedResources.of(config).every_bucket == ["lake", "landing", "out"]
+    assert WantedResources.from_config(config).every_bucket == ["lake", "landing", "out"]
     objects = "arn:aws:s3:::out/clicks/*"
-    assert [giving(config, action, objects) is not None for action in ("s3:PutObject", "s3:DeleteObject")] == [
+    assert [find_permission(config, action, objects) is not None for action in ("s3:PutObject", "s3:DeleteObject")] == [
         True,
         True,
     ]
@@ -231,7 +231,7 @@ def test_its_bucket_is_made_locally_and_both_roles_may_write_there() -> None:
     table = {"name": "orders", "prefix": "s3://landing/o/", "silver": silver}
     config = LakeConfig.model_validate({**PAPER, "tables": [table]})
     assert config.output_roots == ["s3://out/orders/"]
-    assert WantedResources.of(config).outputs == ("out",)
+    assert WantedResources.from_config(config).outputs == ("out",)
     for role in (dagster, spark):
         for action in ("s3:PutObject", "s3:DeleteObject"):
             assert any(each.covers(action, "arn:aws:s3:::out/orders/x/part-0") for each in role(config)), action

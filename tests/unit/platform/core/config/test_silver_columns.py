@@ -47,7 +47,7 @@ _NAMES = (
 
 def _taken(schema: TableSchema, field: Field) -> bool:
     try:
-        schema.taking([field], "evolve")
+        schema.accept_fields([field], "evolve")
     except Misfit as refused:
         return field.name not in str(refused)
     return True
@@ -63,9 +63,9 @@ def test_bronze_refuses_what_silver_refuses(options: dict[str, Any], spelling: A
         field = Field(name, Simple("string"))
         taken = _taken(base, field)
         columns = [*base.fields, field]
-        there = {one.name.lower() for one in columns}
+        there = {column.name.lower() for column in columns}
         needed = {*silver.rename, *silver.except_columns, *silver.columns} - there
-        columns += [Field(one, Simple("string")) for one in sorted(needed)]
+        columns += [Field(text, Simple("string")) for text in sorted(needed)]
         try:
             merge_rules(silver, columns, lambda sqls, relation: [Simple("long") for _ in sqls])
             merges = True
@@ -83,7 +83,7 @@ def test_without_silver_or_with_row_bronze_may_have_any_name() -> None:
 def test_a_column_that_the_table_has_already_is_no_new_one() -> None:
     field = Field("_tidegate_x", Simple("string"))
     schema = TableSchema((field,), reserved=frozenset({"_deleted"}))
-    assert schema.taking([field], "evolve") is schema
+    assert schema.accept_fields([field], "evolve") is schema
 
 
 def test_the_order_of_a_loaded_table_may_be_a_column_that_tidegate_adds() -> None:
@@ -103,7 +103,7 @@ def test_a_field_of_row_stops_no_merge_by_its_name(options: dict[str, Any], spel
     """Silver leaves it out and says so, unless lake.yaml gives it another name."""
     silver = SilverSpec.model_validate({**_PLAIN, "row": "after", **options})
     for name in map(spelling, _NAMES):
-        row = Struct(tuple(Field(one, Simple("long")) for one in ("id", "v", name)))
+        row = Struct(tuple(Field(literal, Simple("long")) for literal in ("id", "v", name)))
         feed = (Field("after", row), Field("at", Simple("long")))
 
         def types(sqls: Sequence[str], relation: str, row: Struct = row) -> list[Type]:

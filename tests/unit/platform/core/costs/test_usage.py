@@ -27,14 +27,14 @@ def test_a_price_list_and_lake_yaml_replace_figures_and_say_so() -> None:
     figures = FIGURES.with_prices(PRICES, "s3.csv").with_values({"vcpu_hour": 0.02}, datetime.date(2026, 11, 26))
     assert (figures["s3_write"], figures["s3_gigabyte_month"], figures["vcpu_hour"]) == (6e-6, 0.0245, 0.02)
     assert (figures["s3_read"], FIGURES["vcpu_hour"]) == (4e-7, 0.04048)
-    assert figures.of("s3_write").source == "s3.csv"
-    assert figures.of("vcpu_hour").source == "lake.yaml, costs"
-    assert figures.of("s3_read") == FIGURES.of("s3_read")
+    assert figures.find("s3_write").source == "s3.csv"
+    assert figures.find("vcpu_hour").source == "lake.yaml, costs"
+    assert figures.find("s3_read") == FIGURES.find("s3_read")
 
 
 @pytest.mark.parametrize("name", sorted(FIGURES))
 def test_each_figure_has_a_unit_a_source_and_a_date(name: str) -> None:
-    figure = FIGURES.of(name)
+    figure = FIGURES.find(name)
     assert figure.value > 0
     assert figure.unit
     assert isinstance(figure.date, datetime.date)

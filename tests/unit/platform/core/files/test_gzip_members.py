@@ -10,7 +10,7 @@ import zlib
 
 import pytest
 
-from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers, TruncatedGzip, beginning
+from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers, TruncatedGzip, read_beginning
 
 ROWS = b'{"id": 1}\n' * 3
 WHOLE = gzip.compress(ROWS, mtime=0)
@@ -38,9 +38,9 @@ def read(packed: bytes, piece: int = 1 << 16) -> bytes:
 )
 def test_the_content_is_that_of_all_members(packed: bytes, content: bytes, piece: int) -> None:
     assert read(packed, piece) == content
-    assert beginning(packed, len(content)) == (content, True)
+    assert read_beginning(packed, len(content)) == (content, True)
     if content:
-        assert beginning(packed, len(content) - 1) == (content[:-1], False)
+        assert read_beginning(packed, len(content) - 1) == (content[:-1], False)
 
 
 def test_a_large_content_is_read_in_pieces() -> None:
@@ -56,7 +56,7 @@ def test_what_ends_anywhere_but_after_a_member_is_cut_off() -> None:
             continue
         with pytest.raises(TruncatedGzip):
             read(packed)
-        found, whole = beginning(packed, 1_000)
+        found, whole = read_beginning(packed, 1_000)
         assert not whole
         assert (ROWS * 2).startswith(found)
 
@@ -67,7 +67,7 @@ def test_what_follows_the_last_member_must_be_a_member(after: bytes) -> None:
         with pytest.raises(BrokenGzip):
             read(packed)
         with pytest.raises(BrokenGzip):
-            beginning(packed, 1_000)
+            read_beginning(packed, 1_000)
 
 
 def test_every_changed_bit_of_content_is_found() -> None:

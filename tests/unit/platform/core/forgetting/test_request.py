@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tidegate.platform.core.forgetting.request import ForgetRequest, GoneRows, SubjectKey, gone
+from tidegate.platform.core.forgetting.request import ForgetRequest, GoneRows, SubjectKey, gone_rows
 
 REQUEST = ForgetRequest(
     "01J",
@@ -53,17 +53,17 @@ def test_another_object_is_refused_by_its_address(text: str, problem: str) -> No
     ],
 )
 def test_what_a_call_that_died_took_out_is_counted(now: list[GoneRows], expected: list[GoneRows]) -> None:
-    assert gone(FOUND, None, now) == expected
+    assert gone_rows(FOUND, None, now) == expected
 
 
 def test_what_comes_after_a_search_that_found_nothing_is_added() -> None:
     earlier = [{"table": "orders", "bronze": 5, "silver": 2, "kept": 4}]
-    assert gone(FOUND, earlier, [GoneRows("orders", 1, 1, 0)]) == [GoneRows("orders", 6, 3, 4)]
-    assert gone(FOUND, earlier, [GoneRows("orders", 0, 0, 0)]) == [ALL]
+    assert gone_rows(FOUND, earlier, [GoneRows("orders", 1, 1, 0)]) == [GoneRows("orders", 6, 3, 4)]
+    assert gone_rows(FOUND, earlier, [GoneRows("orders", 0, 0, 0)]) == [ALL]
     # Rows of others that lost a value are counted by the call that took it from them, and nowhere before.
-    assert gone(FOUND, None, [GoneRows("orders", 0, 0, 0, 3)]) == [GoneRows("orders", 5, 2, 4, 3)]
+    assert gone_rows(FOUND, None, [GoneRows("orders", 0, 0, 0, 3)]) == [GoneRows("orders", 5, 2, 4, 3)]
     noted = [{**earlier[0], "emptied": 3}]
-    assert gone(FOUND, noted, [GoneRows("orders", 0, 0, 0, 2)]) == [GoneRows("orders", 5, 2, 4, 5)]
+    assert gone_rows(FOUND, noted, [GoneRows("orders", 0, 0, 0, 2)]) == [GoneRows("orders", 5, 2, 4, 5)]
 
 
 def test_a_digest_is_hmac_sha_256_with_a_key_for_each_kind() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.core.forwarding.bodies import Body, halves, inner_body, parts_of
+from tidegate.platform.core.forwarding.bodies import Body, inner_body, parts_of, split_in_halves
 from tidegate.platform.core.forwarding.outgoing import MAX_BYTES, MAX_MESSAGES, OutboxName, Outgoing, split_into_objects
 
 
@@ -64,8 +64,13 @@ def test_a_body_is_divided_only_if_its_records_differ() -> None:
 
 
 def test_a_body_is_halved_down_to_single_records() -> None:
-    assert [keys(half) for half in halves(records("a", "b", "c"))] == [["a"], ["b", "c"]]
-    assert halves(records("a")) == halves('{"detail-type": "Object Created"}') == halves("[]") == []
+    assert [keys(half) for half in split_in_halves(records("a", "b", "c"))] == [["a"], ["b", "c"]]
+    assert (
+        split_in_halves(records("a"))
+        == split_in_halves('{"detail-type": "Object Created"}')
+        == split_in_halves("[]")
+        == []
+    )
 
 
 @given(st.text(), st.none() | st.text(), st.text(), st.text())
@@ -80,11 +85,11 @@ def test_a_message_of_the_outbox_is_read_as_it_was_written(id: str, type: str | 
 def test_a_message_with_another_body_is_another_one_whatever_id_its_sender_chose(
     id: str, other_id: str, body: str, other_body: str
 ) -> None:
-    one, same, other = outgoing_of(id, body), outgoing_of(id, body), outgoing_of(other_id, other_body)
-    assert one.deduplication_id == same.deduplication_id
-    assert (one.deduplication_id == other.deduplication_id) == ((id, body) == (other_id, other_body))
-    assert one.deduplication_id != outgoing_of(id, f"{body}x").deduplication_id
-    assert one.digest_with("q1") != one.digest_with("q2")
+    message, same, other = outgoing_of(id, body), outgoing_of(id, body), outgoing_of(other_id, other_body)
+    assert message.deduplication_id == same.deduplication_id
+    assert (message.deduplication_id == other.deduplication_id) == ((id, body) == (other_id, other_body))
+    assert message.deduplication_id != outgoing_of(id, f"{body}x").deduplication_id
+    assert message.digest_with("q1") != message.digest_with("q2")
 
 
 def test_groups_have_names_that_sqs_takes() -> None:
@@ -96,10 +101,10 @@ def test_groups_have_names_that_sqs_takes() -> None:
 
 
 def test_the_name_of_an_object_gives_its_place_count_and_age() -> None:
-    name = OutboxName.of([outgoing(5), outgoing(2)])
+    name = OutboxName.from_messages([outgoing(5), outgoing(2)])
     assert OutboxName.parse(str(name)) == name
     assert (name.messages, name.oldest) == (2, 1_002)
-    left = OutboxName.of([outgoing(5)], name.ulid)
+    left = OutboxName.from_messages([outgoing(5)], name.ulid)
     assert str(left).startswith(f"{name.ulid}-1-")
     assert OutboxName.parse("to") is OutboxName.parse("x.jsonl") is None
 

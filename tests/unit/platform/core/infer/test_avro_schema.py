@@ -69,7 +69,7 @@ def test_an_envelope_states_the_columns_of_its_row_wherever_a_type_is_named() ->
     envelope["namespace"] = "shop.customers"
     schema = schema_of_file(_file(envelope))
     assert [field.name for field in schema.columns()] == ["before", "after", "op"]
-    stated = schema.stated()
+    stated = schema.stated_columns()
     assert stated["id"] == StatedColumn(text="number of the customer")
     assert stated["born"] == StatedColumn("io.debezium.time.Date", "days")
     assert stated["credit"].encoding == "decimal(20, 2)"
@@ -134,7 +134,7 @@ def test_unions_count_as_fields_and_a_schema_may_be_asked_twice() -> None:
 
 def test_a_schema_of_thousands_of_levels_is_refused() -> None:
     records = [_record("r0", ("a", "long")), *(_record(f"r{n}", ("a", f"r{n - 1}")) for n in range(1, 3_000))]
-    schema = AvroSchema(_record("all", *((f"c{n}", one) for n, one in enumerate([records[-1], *records]))))
+    schema = AvroSchema(_record("all", *((f"c{n}", entry) for n, entry in enumerate([records[-1], *records]))))
     with pytest.raises(ValueError, match="nested too deeply; write deeper parts as text"):
         schema.columns()
 

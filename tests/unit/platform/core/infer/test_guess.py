@@ -25,7 +25,7 @@ from tidegate.platform.core.config.fields import Name
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
 from tidegate.platform.core.infer.guess import Entry, guess_tables, render_lake_yaml
-from tidegate.platform.core.infer.sniff import SniffedFile, format_of_bytes, sniff_csv, sniff_json, unpacked
+from tidegate.platform.core.infer.sniff import SniffedFile, format_of_bytes, sniff_csv, sniff_json, unpack_head
 from tidegate.platform.core.schema.digits import keeps
 
 #: Files of the same columns, by what their program needs of the options of CSV.
@@ -362,9 +362,9 @@ def test_files_of_one_table_have_its_columns_in_any_case_and_add_to_its_structs(
 def test_bytes_say_their_format() -> None:
     heads = (b"PAR1\x15\x04", b' {"a"', b"\xef\xbb\xbf[", b"a,b", b"ORC\x0a\x06", b"ORCID,name\n", b"Obj\x01\x04")
     assert [format_of_bytes(head) for head in heads] == ["parquet", "json", "json", "csv", "orc", "csv", "avro"]
-    assert unpacked(gzip.compress(b"a,b\n")) == b"a,b\n"
+    assert unpack_head(gzip.compress(b"a,b\n")) == b"a,b\n"
     with pytest.raises(ValueError, match="begins like gzip"):
-        unpacked(b"\x1f\x8b nothing")
+        unpack_head(b"\x1f\x8b nothing")
 
 
 def test_a_file_that_declares_its_columns_is_known_by_its_first_bytes(tmp_path: Path) -> None:
@@ -424,7 +424,7 @@ def test_the_lake_of_a_folder_is_one_that_the_local_platform_creates(tmp_path: P
     config = load_lake(lake, {})
     source = bucket or "landing"
     assert (config.buckets, config.tables[0].prefix) == ((source,), f"s3://{source}/orders/")
-    assert WantedResources.of(config).every_bucket == [config.lake.root.split("/")[2], source]
+    assert WantedResources.from_config(config).every_bucket == [config.lake.root.split("/")[2], source]
     assert re.fullmatch(r"s3://[a-z0-9.-]{3,63}/tidegate", config.lake.root)
     assert re.fullmatch(r"[a-z0-9-]+", config.queues[0].name)
 

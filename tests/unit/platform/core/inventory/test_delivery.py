@@ -27,17 +27,17 @@ MANIFEST, CHECKSUM = dropped_delivery(DROPPED_SUBJECT, TABLE, ARN, NOW)
 
 
 def test_the_key_of_a_checksum_says_bucket_configuration_and_time() -> None:
-    found = Delivery.of(
+    found = Delivery.from_key(
         "destination-prefix/acme-landing/all/2016-11-06T21-32Z/manifest.checksum", "destination-prefix/"
     )
     assert found == Delivery(ACME, "2016-11-06T21-32Z")
     assert found.began_at == datetime(2016, 11, 6, 21, 32, tzinfo=UTC)
-    assert Delivery.of("acme-landing/all/2016-11-06T21-32Z/manifest.checksum", "") == found
+    assert Delivery.from_key("acme-landing/all/2016-11-06T21-32Z/manifest.checksum", "") == found
     assert str(found.subject) == "acme-landing by configuration all"
 
 
 def test_two_configurations_of_a_bucket_are_two_subjects() -> None:
-    found = [Delivery.of(f"p/acme/{name}/2016-11-06T21-32Z/manifest.checksum", "p/") for name in ("a", "b.c_d-1")]
+    found = [Delivery.from_key(f"p/acme/{name}/2016-11-06T21-32Z/manifest.checksum", "p/") for name in ("a", "b.c_d-1")]
     assert [delivery and delivery.subject for delivery in found] == [Subject("acme", "a"), Subject("acme", "b.c_d-1")]
 
 
@@ -61,7 +61,7 @@ def test_two_configurations_of_a_bucket_are_two_subjects() -> None:
     ],
 )
 def test_no_other_object_is_a_delivery(key: str) -> None:
-    assert Delivery.of(key, "p/") is None
+    assert Delivery.from_key(key, "p/") is None
 
 
 def test_deliveries_are_in_order_by_subject_and_configurations_do_not_mix() -> None:
@@ -96,7 +96,7 @@ def test_it_is_an_empty_inventory_as_s3_would_write_it() -> None:
 
 
 def test_it_counts_more_than_an_inventory_of_its_minute_and_less_than_a_later_one() -> None:
-    dropped = Delivery.of(CHECKSUM, "inventory/")
+    dropped = Delivery.from_key(CHECKSUM, "inventory/")
     assert dropped == Delivery(DROPPED_SUBJECT, "2026-11-26T07-08Z-dropped")
     assert (dropped.is_drop, dropped.began_at) == (True, datetime(2026, 11, 26, 7, 8, tzinfo=UTC))
     same, later = Delivery(DROPPED_SUBJECT, "2026-11-26T07-08Z"), Delivery(DROPPED_SUBJECT, "2026-11-26T07-09Z")

@@ -26,7 +26,9 @@ def test_a_bucket_is_late_after_three_days_or_after_nine_if_its_inventory_is_wee
         *deliveries("first-late", 10.0),
     ]
     late = late_inventories(given, NOW)
-    assert [(one.subject.bucket, one.age.days, one.daily) for one in late] == [
+    assert [
+        (late_inventory.subject.bucket, late_inventory.age.days, late_inventory.daily) for late_inventory in late
+    ] == [
         ("first-late", 10, False),
         ("weekly-late", 9, False),
         ("daily-late", 3, True),
@@ -46,21 +48,28 @@ def test_a_weekly_inventory_whose_first_one_came_days_before_its_first_sunday_is
     (late,) = late_inventories([*given, next_week], sunday + timedelta(days=16.1))
     assert not late.daily
     # Two of which the newer is of another day are daily, and three are whatever the day is.
-    assert [one.daily for one in late_inventories(given[:1] + deliveries("b", 4.0), NOW)] == [True]
+    assert [late_inventory.daily for late_inventory in late_inventories(given[:1] + deliveries("b", 4.0), NOW)] == [
+        True
+    ]
     saturday = Delivery(given[0].subject, "2026-11-21T01-00Z")
-    assert [one.daily for one in late_inventories([*given, saturday], NOW)] == [True]
+    assert [late_inventory.daily for late_inventory in late_inventories([*given, saturday], NOW)] == [True]
 
 
 def test_lake_yaml_says_the_schedule_and_which_buckets_should_have_an_inventory() -> None:
     spec = InventoriesSpec(buckets=("new", "daily*", "weekly"), configuration="all")
     given = [*deliveries("daily-first", 4.0), *deliveries("other", 4.0), *deliveries("weekly", 1.0)]
     late = late_inventories(given, NOW, spec)
-    assert [(one.subject.bucket, one.daily) for one in late] == [("new", True), ("daily-first", True)]
+    assert [(late_inventory.subject.bucket, late_inventory.daily) for late_inventory in late] == [
+        ("new", True),
+        ("daily-first", True),
+    ]
     assert str(late[0]).startswith(
         "new by configuration all: no inventory has come yet. S3 delivers the first one within"
     )
     without = spec.model_copy(update={"buckets": ("!new", *spec.buckets)})
-    assert [one.subject.bucket for one in late_inventories(given, NOW, without)] == ["daily-first"]
+    assert [late_inventory.subject.bucket for late_inventory in late_inventories(given, NOW, without)] == [
+        "daily-first"
+    ]
     # Until the first inventories can have come, none is late.
     assert late_inventories(deliveries("weekly", 1.9), NOW, spec) == []
     weekly = spec.model_copy(update={"frequency": "weekly", "buckets": ("daily*",)})
@@ -80,6 +89,9 @@ def test_a_bucket_is_stale_if_others_are_newer_than_a_weekly_schedule_allows() -
         for bucket, days in {"newest": 3, "weekly": 12, "stale": 12.1, "deleted": 400}.items()
     }
     found = stale_inventories(newest)
-    assert [(one.subject.bucket, one.days) for one in found] == [("deleted", 397), ("stale", 9)]
+    assert [(stale_inventory.subject.bucket, stale_inventory.days) for stale_inventory in found] == [
+        ("deleted", 397),
+        ("stale", 9),
+    ]
     assert str(found[0]).startswith("deleted by configuration all: its newest inventory is of 2025-10-21, 397 days")
     assert stale_inventories({}) == []

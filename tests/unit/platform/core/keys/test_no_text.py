@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidegate.platform.core.keys.no_text import no_text
+from tidegate.platform.core.keys.no_text import explain_binary
 
 
 @pytest.mark.parametrize(
@@ -26,10 +26,10 @@ from tidegate.platform.core.keys.no_text import no_text
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-be", "cp1252"])
 def test_a_text_with_the_letters_of_a_signature_is_a_text(text: str, encoding: str) -> None:
-    assert no_text(text.encode(encoding, "ignore")) is None
+    assert explain_binary(text.encode(encoding, "ignore")) is None
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["C"])), min_size=1).map(",".join))
 def test_letters_are_a_text(text: str) -> None:
     if not text.lstrip().lower().startswith(("<html", "<!doctype", "%pdf-", "bzh91ay&sy")):
-        assert no_text(text.encode()) is None
+        assert explain_binary(text.encode()) is None

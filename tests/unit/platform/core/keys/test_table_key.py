@@ -43,9 +43,9 @@ def test_encoded_key_is_safe_everywhere(key: TableKey) -> None:
 @example(TableKey("abc", "~2e/"), TableKey("abc", "./"))
 @example(TableKey("abc", "/"), TableKey("abc", "~/"))
 @example(TableKey("a.b", ""), TableKey("a-b", ""))
-def test_different_keys_encode_differently(one: TableKey, other: TableKey) -> None:
-    assume(one != other)
-    assert one.encode() != other.encode()
+def test_different_keys_encode_differently(left: TableKey, right: TableKey) -> None:
+    assume(left != right)
+    assert left.encode() != right.encode()
 
 
 @given(KEYS, KEYS)
@@ -60,10 +60,10 @@ def test_different_keys_encode_differently(one: TableKey, other: TableKey) -> No
 @example(TableKey("a.b", ""), TableKey("a-b", ""))
 @example(TableKey("abc--d", ""), TableKey("abc", "d/"))
 @example(TableKey("abc-d", "e/"), TableKey("abc", "d/e/"))
-def test_sql_names_are_identifiers_and_unique(one: TableKey, other: TableKey) -> None:
-    assert re.fullmatch(r"[a-z0-9][a-z0-9_]*", one.sql_name)
-    assume(one != other)
-    assert one.sql_name != other.sql_name
+def test_sql_names_are_identifiers_and_unique(left: TableKey, right: TableKey) -> None:
+    assert re.fullmatch(r"[a-z0-9][a-z0-9_]*", left.sql_name)
+    assume(left != right)
+    assert left.sql_name != right.sql_name
 
 
 WORDS = st.from_regex(r"[a-z0-9]{1,5}(_[a-z0-9]{1,5}){0,2}", fullmatch=True)

@@ -42,7 +42,7 @@ ALL = rules(
     ],
 )
 def test_the_first_rule_that_matches_gives_the_type(key: str, attributes: Any, tags: Any, expected: str) -> None:
-    assert name(ALL.of(key, attributes, tags)) == expected
+    assert name(ALL.find_type(key, attributes, tags)) == expected
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ def test_the_first_rule_that_matches_gives_the_type(key: str, attributes: Any, t
 def test_a_key_gives_a_type_unless_a_tag_or_an_attribute_might_have_given_another(
     key: str, expected: str | None
 ) -> None:
-    assert ALL.of_key(key) == expected
-    assert rules({"type": "other"}).of_key(key) == "other"
-    assert rules({"attribute": "kind"}, {"key": "**", "type": "x"}).of_key(key) is None
+    assert ALL.find_type_of_key(key) == expected
+    assert rules({"type": "other"}).find_type_of_key(key) == "other"
+    assert rules({"attribute": "kind"}, {"key": "**", "type": "x"}).find_type_of_key(key) is None
 
 
 def test_tags_are_asked_for_only_if_no_earlier_rule_matches() -> None:
-    assert isinstance(ALL.of("z/1.json", {}), TagsNeeded)
-    assert isinstance(ALL.of("z/1.json", {"kind": "x"}), Typed)
+    assert isinstance(ALL.find_type("z/1.json", {}), TagsNeeded)
+    assert isinstance(ALL.find_type("z/1.json", {"kind": "x"}), Typed)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_tags_are_asked_for_only_if_no_earlier_rule_matches() -> None:
     ],
 )
 def test_an_event_without_a_type_says_why(key: str, attributes: Any, tags: Any, why: str) -> None:
-    found = rules({"key": "exports/{type}.json"}, {"attribute": "kind"}, {"tag": "t"}).of(key, attributes, tags)
+    found = rules({"key": "exports/{type}.json"}, {"attribute": "kind"}, {"tag": "t"}).find_type(key, attributes, tags)
     assert isinstance(found, Untyped)
     assert why in found.why
 
@@ -92,7 +92,7 @@ def test_an_event_costs_the_same_however_many_rules_there_are(monkeypatch: pytes
         return match(self, key)
 
     monkeypatch.setattr(KeyPattern, "match", counted)
-    assert name(many.of("events/t4199/1.json", {})) == "t4199"
+    assert name(many.find_type("events/t4199/1.json", {})) == "t4199"
     assert len(tried) <= 3
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.keys.object_key import is_hidden, outermost, place_of
+from tidegate.platform.core.keys.object_key import is_hidden, outermost_prefixes, place_of
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import NoRoute, Routed, route
 
@@ -232,14 +232,14 @@ def test_an_object_has_one_table_whatever_came_before(
     st.lists(st.text("ab/c", max_size=7), max_size=12),
 )
 def test_the_search_in_prefixes_gives_what_trying_each_gives(folders: set[str], texts: list[str]) -> None:
-    prefixes = outermost(folders)
+    prefixes = outermost_prefixes(folders)
     assert prefixes == sorted(
-        one for one in folders if not any(one != other and one.startswith(other) for other in folders)
+        folder for folder in folders if not any(folder != other and folder.startswith(other) for other in folders)
     )
     for text in texts:
         place = place_of(text, prefixes)
         assert (None if place is None else prefixes[place]) == next(
-            (one for one in sorted(folders) if text.startswith(one)), None
+            (folder for folder in sorted(folders) if text.startswith(folder)), None
         )
 
 

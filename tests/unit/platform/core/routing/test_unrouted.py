@@ -43,7 +43,7 @@ def test_the_log_reads_what_earlier_versions_wrote() -> None:
 def test_the_log_writes_the_bytes_that_earlier_versions_wrote() -> None:
     store = LakeStore(InMemory(), "s3://lake/root")  # type: ignore[arg-type]
     store.intake_log.put({"own_file": 2, "no_table": 1, "malformed": 1}, EVENTS)
-    (item,) = store.objects.under("lake", "root/intake/")
+    (item,) = store.objects.list_under("lake", "root/intake/")
     written = store.objects.get("lake", item.key)
     assert (written.decode() if isinstance(written, bytes) else written) == WRITTEN
 

@@ -16,16 +16,16 @@ import pytest
 from tests.support.tracked import ROOT
 from tidegate.platform.core.forgetting.persons import rescued_texts
 from tidegate.platform.core.schema import digits
-from tidegate.platform.core.schema.aligned import aligned
+from tidegate.platform.core.schema.aligned import align_value
 from tidegate.platform.core.schema.casts import cast, decimal_text, try_cast
 from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.platform.core.schema.sql_types import parse_sql_type
-from tidegate.platform.core.silver.key_values import is_no_value, value_of
+from tidegate.platform.core.silver.key_values import is_missing_value, value_of
 from tidegate.platform.core.silver.presets import comparable_position, log_position
 
 #: Number of casts that are not from `cast` or `try_cast`, and why no text of a producer becomes a decimal by them.
 OF_OTHERS = {
-    "platform/silver/audit/key_rows.py": (2, "`aligned`, which bounds texts, and orders, which only widen"),
+    "platform/silver/audit/key_rows.py": (2, "`align_value`, which bounds texts, and orders, which only widen"),
     "platform/silver/audit/sampled_keys.py": (1, "NULL"),
     "platform/silver/left_values.py": (1, "NULL"),
     "platform/silver/newest_rows.py": (2, "NULL, and an empty list"),
@@ -35,7 +35,7 @@ OF_OTHERS = {
     "platform/core/silver/awaited.py": (2, "NULL"),
     "platform/core/silver/presets.py": (
         4,
-        "numbers, NULL, `aligned`, which bounds texts, and a name that `comparable_position` gives the SQL of",
+        "numbers, NULL, `align_value`, which bounds texts, and a name that `comparable_position` gives the SQL of",
     ),
 }
 #: A cast to a decimal, or to a type that is known later.
@@ -77,7 +77,7 @@ def test_python_makes_a_decimal_of_a_text_in_one_function() -> None:
         if (isinstance(node, ast.Import) and any(alias.name == "decimal" for alias in node.names))
         or (isinstance(node, ast.ImportFrom) and node.module == "decimal")
     ]
-    assert found == ["digits.py"], "use `exact` of platform/core/schema/digits.py"
+    assert found == ["digits.py"], "use `parse_exact` of platform/core/schema/digits.py"
     assert Path(digits.__file__).read_text(encoding="utf-8").count("decimal.Decimal(") == 1
 
 
@@ -104,16 +104,16 @@ def _generated() -> Iterator[str]:
 def test_texts_of_every_sign_exponent_and_length_are_compared_in_time() -> None:
     start = process_time()
     for text in _generated():
-        found = digits.exact(text)
+        found = digits.parse_exact(text)
         assert found is None or found == Decimal(text)
         digits.keeps(text)
     assert process_time() - start < 60
 
 
 def test_a_long_exponent_may_begin_with_zeros() -> None:
-    assert digits.exact("1e-000000000000005") == Decimal("0.00001")
-    assert digits.exact("1e1000000000") is None
-    assert digits.exact("1" * 1_101) is None
+    assert digits.parse_exact("1e-000000000000005") == Decimal("0.00001")
+    assert digits.parse_exact("1e1000000000") is None
+    assert digits.parse_exact("1" * 1_101) is None
     assert digits.keeps("0e1000000000")
     assert not digits.keeps("1e1000000000")
 
@@ -154,8 +154,8 @@ def test_no_other_sql_makes_a_decimal_of_a_text() -> None:
         "order": comparable_position(part, fields),
         "rescued": rescued_texts("r", "id")[0],
         "key": value_of(parse_sql_type("decimal(9,2)"), "1E-300000000"),
-        "tried": is_no_value(parse_sql_type("decimal(9,2)"), "1E-300000000"),
-        "aligned": aligned(parse_sql_type("struct<a:string>"), parse_sql_type("struct<a:decimal(9,2)>"), "v"),
+        "tried": is_missing_value(parse_sql_type("decimal(9,2)"), "1E-300000000"),
+        "aligned": align_value(parse_sql_type("struct<a:string>"), parse_sql_type("struct<a:decimal(9,2)>"), "v"),
     }
     for name, sql in bounded.items():
         assert "regexp_replace(if(length(" in sql, name

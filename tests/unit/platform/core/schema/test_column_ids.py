@@ -29,7 +29,7 @@ class Table:
     def map(self) -> None:
         """Map the columns as ALTER TABLE does: by their own names."""
         if not self.schema.mapped:
-            self.schema = TableSchema(ColumnIds().given(self.schema.fields))
+            self.schema = TableSchema(ColumnIds().assign_ids(self.schema.fields))
             self.note()
 
     def note(self) -> None:
@@ -43,20 +43,20 @@ class Table:
         assert len(set(ids)) == len(ids), "an id is two columns"
 
     def commit(self, wanted: TableSchema) -> None:
-        self.schema = wanted.for_delta()[0]
+        self.schema = wanted.to_delta()[0]
         self.note()
 
     def step(self, kind: str, name: str, other: str) -> None:
         present = replace(self.schema, ids=ColumnIds(self.last, f"t/{self.last}"))
         fields = {field.name: field for field in self.schema.fields}
         if kind == "add":
-            self.commit(present.adding([Field(name, Simple("long"))]))
+            self.commit(present.with_missing_fields([Field(name, Simple("long"))]))
         elif kind == "add inside":
-            self.commit(present.adding([Field("s", Struct((Field(name, Simple("string")),)))]))
+            self.commit(present.with_missing_fields([Field("s", Struct((Field(name, Simple("string")),)))]))
         elif name in fields and len(fields) > 1:
             self.map()
             if kind == "drop":
-                self.schema = self.schema.without([name])
+                self.schema = self.schema.without_columns([name])
             elif other not in fields:
                 renamed = [replace(f, name=other) if f.name == name else f for f in self.schema.fields]
                 self.schema = replace(self.schema, fields=tuple(renamed))
@@ -75,13 +75,13 @@ def test_a_name_in_the_files_and_an_id_are_one_column_s_for_ever(
 def test_the_same_columns_have_the_same_names_in_whatever_order_they_are_found() -> None:
     """Files are written before the last column of a batch is known."""
     base = TableSchema((Field("id", Simple("long"), 1, "id"),), ids=ColumnIds(7, "t/7"))
-    first = base.adding([Field("x", Simple("long"))])
-    later = first.adding([Field("s", Struct((Field("y", Simple("long")),))), Field("z", Simple("long"))])
-    assert later.for_delta()[0].fields[:2] == first.for_delta()[0].fields
-    assert first.for_delta()[0].fields[1].id == 8
-    assert str(first.for_delta()[0].fields[1].physical).startswith("col-")
+    first = base.with_missing_fields([Field("x", Simple("long"))])
+    later = first.with_missing_fields([Field("s", Struct((Field("y", Simple("long")),))), Field("z", Simple("long"))])
+    assert later.to_delta()[0].fields[:2] == first.to_delta()[0].fields
+    assert first.to_delta()[0].fields[1].id == 8
+    assert str(first.to_delta()[0].fields[1].physical).startswith("col-")
     # The producer's files have the columns' own names.
-    assert replace(first, ids=ColumnIds(7)).for_delta()[0].fields[1].physical == "x"
+    assert replace(first, ids=ColumnIds(7)).to_delta()[0].fields[1].physical == "x"
 
 
 def test_columns_that_are_gone_leave_gaps() -> None:
@@ -99,25 +99,30 @@ def _registered(properties: dict[str, str], *fields: Field) -> TableSchema:
 def test_no_name_of_a_producer_s_files_is_ever_two_columns(steps: list[tuple[str, str, str]]) -> None:
     """Its files keep their names for ever, so a name that was a column once is refused, whatever the log says."""
     schema, ever = TableSchema((Field("id", Simple("long")),), ids=ColumnIds(names=frozenset())), {"id"}
-    properties = schema.for_delta()[1]
+    properties = schema.to_delta()[1]
     for kind, name, other in steps:
         present = _registered(properties, *schema.fields)
         assert present.growth == {COLUMNS: properties[COLUMNS]}, "nothing is written for a table without new columns"
         inner = Field("s", Struct((Field(name, Simple("string")),)))
         added = inner if kind == "add inside" else Field(name, Simple("long"))
         if kind in ("add", "add inside"):
-            new = {".".join(path) for path, _ in present.missing([added])} | ({f"s.{name}"} - _paths(present))
+            new = {".".join(path) for path, _ in present.missing_fields([added])} | ({f"s.{name}"} - _paths(present))
             new = new if kind == "add inside" else new & {name}
             if new & ever:
                 with pytest.raises(Misfit, match="its older files still have it"):
-                    present.taking([added], "evolve")
+                    present.accept_fields([added], "evolve")
             else:
-                schema = present.taking([added], "evolve")
-                properties |= schema.for_delta()[1]
+                schema = present.accept_fields([added], "evolve")
+                properties |= schema.to_delta()[1]
                 ever |= _paths(schema)
         elif kind == "drop" and len(schema.fields) > 1:
-            schema = schema.without([name])
-        elif kind == "rename" and (s := schema.named("s")) and isinstance(s.type, Struct) and len(s.type.fields) > 1:
+            schema = schema.without_columns([name])
+        elif (
+            kind == "rename"
+            and (s := schema.find_column("s"))
+            and isinstance(s.type, Struct)
+            and len(s.type.fields) > 1
+        ):
             kept = tuple(field for field in s.type.fields if field.name not in (name, other)) or s.type.fields[:1]
             schema = replace(
                 schema, fields=tuple(replace(f, type=Struct(kept)) if f.name == "s" else f for f in schema.fields)
@@ -141,7 +146,7 @@ def test_names_in_lists_and_maps_are_recorded_where_new_fields_are_looked_for() 
     }  # fmt: skip
     rest = Field("list", Array(Struct((Field("b", deep.fields[1].type),))))
     with pytest.raises(Misfit, match=r"column list\.element\.A was dropped"):
-        TableSchema((rest,), ids=ColumnIds(names=known)).taking(schema.fields, "evolve")
+        TableSchema((rest,), ids=ColumnIds(names=known)).accept_fields(schema.fields, "evolve")
     # A table of a version that recorded none, and a loaded table, whose names in the files are new ones.
     assert recorded_names({}) is None
-    assert TableSchema((rest,)).taking(schema.fields, "evolve").growth == {}
+    assert TableSchema((rest,)).accept_fields(schema.fields, "evolve").growth == {}

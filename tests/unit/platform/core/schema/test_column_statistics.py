@@ -67,5 +67,5 @@ def test_a_column_is_personal_with_any_personal_field(name: str, personal: set[s
 def test_a_schema_asks_for_the_property_with_what_else_it_needs() -> None:
     schema = replace(TableSchema(FIELDS, ("day",)), unmeasured=frozenset({"id"}), widened=True)
     assert schema.growth == WIDENED | statistics_property(FIELDS, {"id"}, ("day",))
-    assert schema.for_delta()[1].items() >= schema.growth.items()
+    assert schema.to_delta()[1].items() >= schema.growth.items()
     assert json.dumps(schema.growth)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.tracked import ROOT
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 
 #: Folders of which every module compares names of columns.
 _FOLDERS = (
@@ -39,36 +39,36 @@ _NEWER = {
 def test_the_form_of_every_letter_is_the_one_of_java() -> None:
     """`NamesTest` of platform/jvm has the same digest."""
     letters = (code for code in chain(range(0xD800), range(0xE000, 0x20000)) if code not in _NEWER)
-    forms = "".join(folded(chr(code)) for code in letters)
+    forms = "".join(fold_name(chr(code)) for code in letters)
     assert (
         hashlib.sha256(forms.encode()).hexdigest() == "77671f3600008eeb3925b12434474bf65a89956bcff2f8622ae13b2da35e28b4"
     )
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("left", "right"),
     ["µμ", "ςσ", "ſs", "ıi", "İi", "ϐβ", "ϑθ", "ϕφ", "ϖπ", "ϰκ", "ϱρ", "ϵε", "ẛṡ", "\u1fbeι", "Kk", "Åå", "Σς", "𐐀𐐨"],
 )
-def test_letters_that_are_one_for_spark(one: str, other: str) -> None:
-    assert folded(f"{one}g") == folded(f"{other}g")
-    assert len(folded(one)) == 1
+def test_letters_that_are_one_for_spark(left: str, right: str) -> None:
+    assert fold_name(f"{left}g") == fold_name(f"{right}g")
+    assert len(fold_name(left)) == 1
 
 
 _KNOWN = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="".join(map(chr, sorted(_NEWER)))))
 
 
 @given(_KNOWN, _KNOWN)
-def test_the_form_of_a_name_is_that_of_its_letters_in_any_case(one: str, other: str) -> None:
-    form = folded(one)
-    assert folded(one + other) == form + folded(other)
-    assert folded(form) == form
-    assert len(form) == len(one)
-    assert form == folded("".join(up if len(up := letter.upper()) == 1 else letter for letter in one))
-    assert form == folded("".join(low if len(low := letter.lower()) == 1 else letter for letter in one))
+def test_the_form_of_a_name_is_that_of_its_letters_in_any_case(left: str, right: str) -> None:
+    form = fold_name(left)
+    assert fold_name(left + right) == form + fold_name(right)
+    assert fold_name(form) == form
+    assert len(form) == len(left)
+    assert form == fold_name("".join(up if len(up := letter.upper()) == 1 else letter for letter in left))
+    assert form == fold_name("".join(low if len(low := letter.lower()) == 1 else letter for letter in left))
 
 
 def test_other_letters_are_not_one() -> None:
-    assert len({folded(name) for name in ("ß", "ss", "ﬁ", "fi", "é", "e\u0301", "i\u0307", "i")}) == 8
+    assert len({fold_name(name) for name in ("ß", "ss", "ﬁ", "fi", "é", "e\u0301", "i\u0307", "i")}) == 8
 
 
 def test_no_module_compares_names_of_columns_otherwise() -> None:
@@ -78,4 +78,4 @@ def test_no_module_compares_names_of_columns_otherwise() -> None:
             # `name.lower()`, `field.name.lower()`, `column.lower()`
             if number := len(re.findall(r"\b(?:name|column|path\[\d\])\.lower\(\)", path.read_text(encoding="utf-8"))):
                 found["/".join(path.parts[-2:])] = number
-    assert found == _OTHERS, "compare names of columns with `folded`"
+    assert found == _OTHERS, "compare names of columns with `fold_name`"

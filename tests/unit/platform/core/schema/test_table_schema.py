@@ -21,7 +21,7 @@ from tidegate.platform.core.schema.column_types import (
     widens,
 )
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.platform.core.schema.names import MAX_FIELDS, SOURCE_COLUMNS, check_names, needs_mapping, usable
+from tidegate.platform.core.schema.names import MAX_FIELDS, SOURCE_COLUMNS, check_names, needs_mapping, usable_fields
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_types import parse_sql_type, simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, WIDENED, TableSchema
@@ -84,27 +84,29 @@ def test_a_type_survives_sql_and_json(sql: str) -> None:
 
 
 def test_a_table_is_born_with_the_columns_of_all_its_files() -> None:
-    unborn = TableSchema.unborn({"C2": "string"}, {"day": "int"})
-    schema = unborn.taking(fields("a int, b string"), "strict").taking(fields("A bigint, c array<bigint>"), "strict")
+    unborn = TableSchema.from_declared({"C2": "string"}, {"day": "int"})
+    schema = unborn.accept_fields(fields("a int, b string"), "strict").accept_fields(
+        fields("A bigint, c array<bigint>"), "strict"
+    )
     assert shown(schema) == ["C2 string", "a bigint", "b string", "c array<bigint>", "day int"]
     assert schema.partitions == ("day",)
     assert all(field["nullable"] for field in schema.to_spark()["fields"])
 
 
 def test_a_file_that_does_not_fit_shapes_nothing() -> None:
-    unborn = TableSchema.unborn({}, {}).taking(fields("a string"), "evolve")
+    unborn = TableSchema.from_declared({}, {}).accept_fields(fields("a string"), "evolve")
     with pytest.raises(Misfit, match="column a is double, but the table's is string"):
-        unborn.taking(fields("z int, a double"), "evolve")
+        unborn.accept_fields(fields("z int, a double"), "evolve")
     assert shown(unborn) == ["a string"]
 
 
 def test_declared_types_stand() -> None:
-    unborn = TableSchema.unborn({"Temp": "double", "s": "struct<x:int>"}, {})
-    assert shown(unborn.taking(fields("temp int"), "evolve")) == ["Temp double", "s struct<`x`:int>"]
+    unborn = TableSchema.from_declared({"Temp": "double", "s": "struct<x:int>"}, {})
+    assert shown(unborn.accept_fields(fields("temp int"), "evolve")) == ["Temp double", "s struct<`x`:int>"]
     with pytest.raises(Misfit, match="column temp is string, but the table's is double"):
-        unborn.taking(fields("temp string"), "evolve")
+        unborn.accept_fields(fields("temp string"), "evolve")
     with pytest.raises(Misfit, match=r"field s\.y is not in the table, and lake\.yaml fixes the column's type"):
-        unborn.taking(fields("s struct<x:int,y:int>"), "evolve")
+        unborn.accept_fields(fields("s struct<x:int,y:int>"), "evolve")
 
 
 TABLE = "a bigint, b double, m decimal(10,2), list array<bigint>, s struct<x:bigint,y:string>, day int"
@@ -126,7 +128,7 @@ TABLE = "a bigint, b double, m decimal(10,2), list array<bigint>, s struct<x:big
 )
 def test_files_that_fit_change_nothing(text: str) -> None:
     schema = born(TABLE, "day")
-    assert schema.taking(fields(text), "strict") is schema
+    assert schema.accept_fields(fields(text), "strict") is schema
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,7 @@ def test_files_that_fit_change_nothing(text: str) -> None:
 )
 def test_files_that_do_not_fit_a_strict_table(text: str, reason: str) -> None:
     with pytest.raises(Misfit) as refused:
-        born(TABLE, "day").taking(fields(text), "strict")
+        born(TABLE, "day").accept_fields(fields(text), "strict")
     assert str(refused.value).split(";")[0] == reason
 
 
@@ -166,7 +168,7 @@ def test_files_that_do_not_fit_a_strict_table(text: str, reason: str) -> None:
 )
 def test_a_type_that_does_not_fit_is_reported_with_a_remedy(table: str, given: str, remedy: str) -> None:
     with pytest.raises(Misfit) as refused:
-        born(f"a {table}").taking(fields(f"a {given}"), "evolve")
+        born(f"a {table}").accept_fields(fields(f"a {given}"), "evolve")
     assert remedy in str(refused.value)
     assert "start the table over (tidegate reset)" in str(refused.value)
 
@@ -187,15 +189,15 @@ def test_a_column_becomes_wider_without_loss_and_never_narrower() -> None:
     for narrow, wide in GROWS:
         table = f"a {narrow}, s struct<x:{narrow}>, day int"
         schema = replace(born(table, "day"), grows=True)
-        wider = schema.taking(fields(f"S struct<X:{wide}>, A {wide}"), "strict")
+        wider = schema.accept_fields(fields(f"S struct<X:{wide}>, A {wide}"), "strict")
         assert shown(wider) == [f"a {wide}", f"s struct<`x`:{wide}>", "day int"]
-        assert wider.for_delta() == (TableSchema(wider.fields, ("day",)), WIDENED)
+        assert wider.to_delta() == (TableSchema(wider.fields, ("day",)), WIDENED)
         # Files that were not changed fit, and change nothing.
-        assert wider.taking(fields(f"a {narrow}, s struct<x:{narrow}>"), "strict") is wider
+        assert wider.accept_fields(fields(f"a {narrow}, s struct<x:{narrow}>"), "strict") is wider
         known = replace(wider, widened=False)
-        assert known.taking(fields(f"a {narrow}"), "strict").for_delta()[1] == {}
+        assert known.accept_fields(fields(f"a {narrow}"), "strict").to_delta()[1] == {}
         with pytest.raises(Misfit, match=r"`widen: true`|is timestamp_ntz, but the table's is date"):
-            born(table, "day").taking(fields(f"a {wide}"), "evolve")
+            born(table, "day").accept_fields(fields(f"a {wide}"), "evolve")
 
 
 @pytest.mark.parametrize(
@@ -214,14 +216,14 @@ def test_a_column_becomes_wider_without_loss_and_never_narrower() -> None:
 def test_what_would_lose_values_or_is_in_an_array_does_not_become_wider(table: str, given: str) -> None:
     schema = replace(born(f"a {table}, day int", "day"), grows=True)
     with pytest.raises(Misfit):
-        schema.taking(fields(f"a {given}"), "evolve")
+        schema.accept_fields(fields(f"a {given}"), "evolve")
 
 
 def test_new_columns_alone_need_no_property_and_a_wider_type_keeps_the_ids_of_a_mapped_table() -> None:
     schema = replace(born("a int"), grows=True)
-    assert schema.taking(fields("b int"), "evolve").for_delta()[1] == {}
-    mapped = replace(TableSchema(fields("`a b` int")).for_delta()[0], grows=True)
-    wider, needed = mapped.taking(fields("`a b` bigint"), "evolve").for_delta()
+    assert schema.accept_fields(fields("b int"), "evolve").to_delta()[1] == {}
+    mapped = replace(TableSchema(fields("`a b` int")).to_delta()[0], grows=True)
+    wider, needed = mapped.accept_fields(fields("`a b` bigint"), "evolve").to_delta()
     assert needed == BY_NAME | WIDENED
     assert wider.fields[0] == replace(mapped.fields[0], type=Simple("long"))
 
@@ -236,14 +238,16 @@ def test_silver_takes_the_wider_types_of_bronze() -> None:
 
 
 def test_our_own_columns_come_first_where_delta_keeps_bounds() -> None:
-    wide = TableSchema.unborn({f"c{n}": "int" for n in range(40)}, {"day": "int"})
+    wide = TableSchema.from_declared({f"c{n}": "int" for n in range(40)}, {"day": "int"})
     assert shown(wide.with_leading_fields(fields("_batch bigint")))[:2] == ["_batch bigint", "c0 int"]
     assert shown(wide.with_leading_fields(fields("_batch bigint")))[-1] == "day int"
 
 
 def test_new_columns_are_added_before_those_of_the_path_at_every_depth() -> None:
     schema = born("a bigint, s struct<x:bigint>, l array<struct<x:bigint>>, day int", "day")
-    wider = schema.taking(fields("n string, S struct<X:bigint,new:int>, l array<struct<q:date,x:bigint>>"), "evolve")
+    wider = schema.accept_fields(
+        fields("n string, S struct<X:bigint,new:int>, l array<struct<q:date,x:bigint>>"), "evolve"
+    )
     assert shown(wider) == [
         "a bigint",
         "s struct<`x`:bigint,`new`:int>",
@@ -251,12 +255,12 @@ def test_new_columns_are_added_before_those_of_the_path_at_every_depth() -> None
         "n string",
         "day int",
     ]
-    assert list(schema.missing(wider.fields)) == [
+    assert list(schema.missing_fields(wider.fields)) == [
         (("s", "new"), Simple("integer")),
         (("l", "element", "q"), Simple("date")),
         (("n",), Simple("string")),
     ]
-    assert list(wider.missing(wider.fields)) == []
+    assert list(wider.missing_fields(wider.fields)) == []
 
 
 def test_columns_in_another_type_are_reported_at_every_depth() -> None:
@@ -279,31 +283,31 @@ def test_a_column_may_be_nested_so_deep_that_its_schema_can_still_be_read() -> N
             kind = (Array(kind), Map(Simple("string"), kind), Struct((Field("x", kind),)))[level % 3]
         return kind
 
-    assert TableSchema().taking([Field("a", nested(30))], "evolve").fields
+    assert TableSchema().accept_fields([Field("a", nested(30))], "evolve").fields
     with pytest.raises(Misfit, match=r"column a is nested deeper than 30 levels, .* write deeper parts as text"):
-        TableSchema().taking([Field("a", nested(31))], "evolve")
+        TableSchema().accept_fields([Field("a", nested(31))], "evolve")
 
 
 @pytest.mark.limit("Columns and types", "One file brings at most 10,000 fields, nested ones too, to a table.")
 def test_the_fields_that_one_file_brings_are_bounded_and_a_table_that_has_them_takes_them() -> None:
-    one = Struct(tuple(Field(f"f{number}", Simple("long")) for number in range(100)))
-    most = [Field(f"c{number}", one) for number in range(99)]
-    table = TableSchema().taking(most, "evolve")
+    struct = Struct(tuple(Field(f"f{number}", Simple("long")) for number in range(100)))
+    most = [Field(f"c{number}", struct) for number in range(99)]
+    table = TableSchema().accept_fields(most, "evolve")
     many = [*most, Field("a", Simple("long"))]
     with pytest.raises(Misfit, match=r"it has 10,100 fields, .* at most 10,000 to a table"):
-        table.taking([*most, Field("c99", one)], "evolve")
-    wide = table.taking(many[-1:], "evolve").taking([Field("c99", one)], "evolve")
-    assert wide.taking([*many, Field("c99", one)], "evolve") is wide
+        table.accept_fields([*most, Field("c99", struct)], "evolve")
+    wide = table.accept_fields(many[-1:], "evolve").accept_fields([Field("c99", struct)], "evolve")
+    assert wide.accept_fields([*many, Field("c99", struct)], "evolve") is wide
 
 
 def test_a_column_of_the_path_is_passed_over_in_the_file() -> None:
     schema = born("a bigint, day int", "day")
-    assert schema.taking(fields("DAY string, a bigint"), "strict") is schema
+    assert schema.accept_fields(fields("DAY string, a bigint"), "strict") is schema
 
 
 def test_what_is_inferred_adds_columns_and_changes_none() -> None:
     schema = born("a bigint, s struct<x:bigint>")
-    added = schema.adding(fields("a string, s struct<x:string,y:int>, n int"))
+    added = schema.with_missing_fields(fields("a string, s struct<x:string,y:int>, n int"))
     assert shown(added) == ["a bigint", "s struct<`x`:bigint,`y`:int>", "n int"]
 
 
@@ -333,7 +337,7 @@ def test_names_that_no_table_can_have(text: str, reason: str) -> None:
     found = tuple(Field(f.name, f.type) for f in _parsed(text))
     with pytest.raises(Misfit, match=reason):
         check_names(found, reserved=SOURCE_COLUMNS)
-    assert len(usable(found)) == len(found) - 1
+    assert len(usable_fields(found)) == len(found) - 1
 
 
 @pytest.mark.parametrize("known", ["`µg` int", "s struct<`µg`:int>", "s array<struct<`µg`:int>>"])
@@ -341,15 +345,15 @@ def test_a_file_with_another_letter_that_is_one_for_spark_is_refused_by_name(kno
     """The micro sign and the Greek letter: Spark's reader of Parquet would find no values."""
     given = known.replace("µ", "μ")
     with pytest.raises(Misfit, match=r"column (s(\[\])?\.)?μg is (s(\[\])?\.)?µg in the table: .*; write µg"):
-        born(known).taking(fields(given), "evolve")
-    assert born(known).adding(fields(given)) == born(known)
-    assert list(born(known).missing(fields(given))) == []
+        born(known).accept_fields(fields(given), "evolve")
+    assert born(known).with_missing_fields(fields(given)) == born(known)
+    assert list(born(known).missing_fields(fields(given))) == []
 
 
 def test_rows_whose_keys_are_data_bring_no_schema_without_end() -> None:
     """Every batch and the log contain the columns, so they have a limit. One pass judges a hundred thousand."""
     some = [Field(f"id{n}", Struct((Field("x", Simple("long")),))) for n in range(100_000)]
-    assert len(usable(some)) == MAX_FIELDS // 2
+    assert len(usable_fields(some)) == MAX_FIELDS // 2
 
 
 def _parsed(text: str) -> list[Field]:
@@ -369,7 +373,7 @@ def _renamed(field: Field, empty: str) -> Field:
 def test_names_that_delta_refuses_are_mapped_to_themselves(name: str) -> None:
     schema = TableSchema((Field("id", Simple("long")), Field("s", Struct((Field(name, Simple("string")),)))))
     assert needs_mapping(schema.fields)
-    mapped, properties = schema.for_delta()
+    mapped, properties = schema.to_delta()
     assert properties == BY_NAME
     assert mapped.mapped
     inner = mapped.fields[1].type
@@ -378,7 +382,7 @@ def test_names_that_delta_refuses_are_mapped_to_themselves(name: str) -> None:
     again = TableSchema.from_spark(mapped.to_spark(), ())
     assert again == mapped
     # A later column has the next id, and the other columns keep their ids and names.
-    wider, _ = again.taking(fields("plain int"), "evolve").for_delta()
+    wider, _ = again.accept_fields(fields("plain int"), "evolve").to_delta()
     assert wider.fields[:2] == mapped.fields
     assert (wider.fields[2].id, wider.fields[2].physical) == (4, "plain")
 
@@ -386,7 +390,7 @@ def test_names_that_delta_refuses_are_mapped_to_themselves(name: str) -> None:
 @pytest.mark.parametrize("name", ["plain", "Order ID"])
 def test_what_a_batch_has_of_a_new_table_is_what_its_readers_have(name: str) -> None:
     """Which types are configured, and that there is no table yet, is not in a batch."""
-    schema, _ = TableSchema.unborn({name: "bigint"}, {"day": "date"}).for_delta()
+    schema, _ = TableSchema.from_declared({name: "bigint"}, {"day": "date"}).to_delta()
     assert schema == TableSchema.from_spark(schema.to_spark(), ("day",))
     assert schema.partitions == ("day",)
 
@@ -394,7 +398,7 @@ def test_what_a_batch_has_of_a_new_table_is_what_its_readers_have(name: str) -> 
 @pytest.mark.parametrize("name", ["a.b", "@type", "user-id", "Straße", "[x]", "`tick`", "a/b", "🌊"])
 def test_other_names_need_no_mapping(name: str) -> None:
     schema = TableSchema((Field(name, Simple("long")),))
-    assert schema.for_delta() == (schema, {})
+    assert schema.to_delta() == (schema, {})
 
 
 @pytest.mark.parametrize(
@@ -415,9 +419,9 @@ def test_what_spark_reads_into_a_wider_type(narrow: str, wide: str, fits: bool) 
 
 def test_maps_fit_by_key_and_value() -> None:
     schema = born("m map<string,bigint>")
-    assert schema.taking((Field("m", Map(Simple("string"), Simple("long"))),), "strict") is schema
+    assert schema.accept_fields((Field("m", Map(Simple("string"), Simple("long"))),), "strict") is schema
     with pytest.raises(Misfit, match=r"column m\[\] is int"):
-        schema.taking(fields("m map<string,int>"), "evolve")
+        schema.accept_fields(fields("m map<string,int>"), "evolve")
     assert Array(Simple("long")) != Array(Simple("integer"))
 
 

@@ -39,10 +39,10 @@ def rules(declared: Mapping[str, str] | None = None, **options: Any) -> MergeRul
 def test_a_column_that_row_names_is_null_until_a_file_has_it() -> None:
     found = rules()
     assert (found.awaited, [field.name for field in found.columns]) == (("before",), ["id", "v", "_order"])
-    assert "(SELECT *, NULL AS `before` FROM bronze)" in found.over("bronze")
+    assert "(SELECT *, NULL AS `before` FROM bronze)" in found.add_row_value("bronze")
     declared = rules({"BEFORE": "struct<id: bigint>", "unused": "int"})
-    assert "CAST(NULL AS struct<`id`:bigint>) AS `BEFORE`" in declared.over("bronze")
-    assert rules(row="after").over("bronze").count("NULL AS") == 0
+    assert "CAST(NULL AS struct<`id`:bigint>) AS `BEFORE`" in declared.add_row_value("bronze")
+    assert rules(row="after").add_row_value("bronze").count("NULL AS") == 0
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_declared_column_may_be_a_part_of_the_order_and_of_silver() -> None:
     assert (found.awaited, len(found.order), found.required_order) == (("aftr", "Seq"), 2, ("`at`",))
     plain = rules({"seq": "int"}, row=None, order=["at", "seq"])
     assert [field.name for field in plain.columns] == ["id", "at", "seq"]
-    assert "CAST(NULL AS int) AS `seq`" in plain.over("bronze")
+    assert "CAST(NULL AS int) AS `seq`" in plain.add_row_value("bronze")
 
 
 def test_a_key_is_never_awaited() -> None:

@@ -14,7 +14,7 @@ from tidegate.platform.core.silver.expectations import (
     dropping_expectation_sql,
     expectations,
     option_with,
-    skipped,
+    skip_condition,
 )
 
 
@@ -46,7 +46,7 @@ def test_conditions_are_named_as_in_lake_yaml() -> None:
 
 
 def test_only_rows_of_expect_or_drop_do_not_enter_silver() -> None:
-    assert skipped(silver(expect={"a": "v > 0"}, expect_or_fail={"b": "v > 0"})) is None
+    assert skip_condition(silver(expect={"a": "v > 0"}, expect_or_fail={"b": "v > 0"})) is None
     assert dropping_expectation_sql(expectations(silver(expect={"a": "v > 0"}))) == "CAST(NULL AS STRING)"
     named = dropping_expectation_sql(
         expectations(silver(expect={"a": "v > 0"}, expect_or_drop={"b": "w > 0", "c": "x"}))
@@ -54,7 +54,7 @@ def test_only_rows_of_expect_or_drop_do_not_enter_silver() -> None:
     assert " ".join(named.split()) == (
         "CASE WHEN (NOT coalesce(( w > 0 ), false)) THEN 'b' WHEN (NOT coalesce(( x ), false)) THEN 'c' END"
     )
-    both = skipped(silver(expect_or_drop={"a": "v > 0", "b": "w > 0"}, skip_when="op = 'x'"))
+    both = skip_condition(silver(expect_or_drop={"a": "v > 0", "b": "w > 0"}, skip_when="op = 'x'"))
     assert both is not None
     text = " ".join(both.split())
     assert text.startswith(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tidegate.platform.core.schema.column_types import Array, Field, Simple, Struct, Type
-from tidegate.platform.core.silver.key_values import WrongKey, is_no_value, key_values, text_of, value_of
+from tidegate.platform.core.silver.key_values import WrongKey, is_missing_value, key_values, text_of, value_of
 
 REF = Struct((Field("oid", Simple("string")),))
 
@@ -70,4 +70,4 @@ def test_a_value_has_a_text_that_gives_it_again(kind: Type, text: str, back: str
     ],
 )
 def test_a_text_of_no_value_is_known(kind: Type, text: str, condition: str) -> None:
-    assert is_no_value(kind, text) == condition
+    assert is_missing_value(kind, text) == condition

@@ -11,7 +11,7 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field, Type
 from tidegate.platform.core.schema.sql_types import parse_sql_type, simple_type
 from tidegate.platform.core.silver.lineage import column_sources
-from tidegate.platform.core.silver.presets import resolved
+from tidegate.platform.core.silver.presets import resolve_presets
 from tidegate.platform.core.silver.rules import merge_rules
 
 ROW = "struct<id: bigint, v: string>"
@@ -28,7 +28,9 @@ def sources(silver: dict[str, Any], types: Sequence[Type] = (), **columns: str) 
     spec = SilverSpec.model_validate({"keys": ["id"], "every": 10, **silver})
     fields = [Field(name, parse_sql_type(kind)) for name, kind in columns.items()]
     rules = merge_rules(
-        resolved(spec, fields), fields, lambda sqls, _: [*types][: len(sqls)] or [simple_type("bigint")] * len(sqls)
+        resolve_presets(spec, fields),
+        fields,
+        lambda sqls, _: [*types][: len(sqls)] or [simple_type("bigint")] * len(sqls),
     )
     return column_sources(rules, list(columns))
 

@@ -116,7 +116,7 @@ def merge(mode: MergeMode, silver: Row | None, merged: Row | None, truncated: st
             if row:
                 database.execute(f"INSERT INTO {table} VALUES (1, ?, ?)", row)
         clauses = mode.clauses(
-            newer=mode.newer(["rank"]),
+            newer=mode.newer_condition(["rank"]),
             update="rank = s.rank, _changed_batch = s._changed_batch",
             insert="(id, rank, _changed_batch) VALUES (s.id, s.rank, s._changed_batch)",
             truncated=truncated,
@@ -169,7 +169,7 @@ ORDERS = [
 def test_columns_of_the_order_count_one_after_the_other(
     silver: tuple[int | None, int | None], merged: tuple[int | None, int | None], newer: bool
 ) -> None:
-    condition = UPSERT.newer(["a", "b"]).replace("<=>", "IS NOT DISTINCT FROM")
+    condition = UPSERT.newer_condition(["a", "b"]).replace("<=>", "IS NOT DISTINCT FROM")
     row = "SELECT ?::int AS a, ?::int AS b, ?::int AS _changed_batch"
     for batch, expected in ((4, newer), (6, newer or silver == merged)):
         with duckdb.connect() as database:

@@ -12,11 +12,11 @@ from tests.support.tracked import ROOT
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.infer.feeds import propose_silver
 from tidegate.platform.core.infer.sniff import sniff_csv, sniff_json
-from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quoted
+from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quote_name
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
-from tidegate.platform.core.silver.presets import resolved, unavailable
+from tidegate.platform.core.silver.presets import resolve_presets, unavailable_condition
 from tidegate.platform.core.silver.rules import MergeRules, merge_rules
 
 ROW = "struct<id:bigint,name:string>"
@@ -29,7 +29,7 @@ def fields(types: dict[str, str]) -> list[Field]:
 
 def silver(types: dict[str, str], **options: Any) -> SilverSpec:
     spec = SilverSpec.model_validate({"from": "debezium", "keys": ["id"], "every": 9, **options})
-    return resolved(spec, fields(types))
+    return resolve_presets(spec, fields(types))
 
 
 def test_an_envelope_of_debezium_is_opened_where_it_is() -> None:
@@ -235,7 +235,8 @@ def test_a_column_without_a_value_has_its_type_from_the_first_merge_on() -> None
 def test_an_encoding_is_a_name_or_a_decimal() -> None:
     assert encoding("Decimal(12, 2)").type.sql() == "decimal(12,2)"
     assert (
-        encoding("days").sql(quoted("d"), Simple("integer")) == "date_from_unix_date(CAST(CAST(`d` AS BIGINT) AS INT))"
+        encoding("days").sql(quote_name("d"), Simple("integer"))
+        == "date_from_unix_date(CAST(CAST(`d` AS BIGINT) AS INT))"
     )
     # Avro and Parquet may have the type itself.
     assert encoding("days").sql("d", Simple("date")) == "CAST(d AS date)"
@@ -298,7 +299,7 @@ def test_records_of_the_shape_that_is_documented_are_proposed_and_ordered(
     proposed = propose_silver(sniffed.columns, [name])
     assert proposed is not None
     spec = SilverSpec.model_validate(yaml.safe_load(proposed.line)["silver"])
-    found = resolved(spec, fields(sniffed.columns))
+    found = resolve_presets(spec, fields(sniffed.columns))
     start = "" if name == "dms.csv" else "payload.source."
     assert (found.keys, found.order) == ((key,), tuple(start + part for part in order))
     deletes = (found.deletes or "").split(" OR ")[0]
@@ -325,5 +326,5 @@ def test_records_of_the_shape_that_is_documented_are_proposed_and_ordered(
     ],
 )
 def test_each_type_has_its_placeholder(kind: str, condition: str | None) -> None:
-    assert unavailable("ab", parse_sql_type(kind), "c") == condition
-    assert unavailable(None, parse_sql_type(kind), "c") is None
+    assert unavailable_condition("ab", parse_sql_type(kind), "c") == condition
+    assert unavailable_condition(None, parse_sql_type(kind), "c") is None

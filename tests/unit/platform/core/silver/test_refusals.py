@@ -12,7 +12,7 @@ from tidegate.platform.core.config.silver_columns import LEFT
 from tidegate.platform.core.schema.column_types import Array, Field, Simple, Struct, Type
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.presets import resolved
+from tidegate.platform.core.silver.presets import resolve_presets
 from tidegate.platform.core.silver.recorded_options import (
     NOT_OF_ROWS,
     OPTIONS,
@@ -48,7 +48,7 @@ def silver(**options: Any) -> SilverSpec:
 
 
 def rules(spec: SilverSpec) -> MergeRules:
-    return merge_rules(resolved(spec, BRONZE), BRONZE, types)
+    return merge_rules(resolve_presets(spec, BRONZE), BRONZE, types)
 
 
 def refused(

@@ -184,7 +184,7 @@ def test_each_element_of_an_array_is_a_row() -> None:
     rules = merge_rules(spec, bronze, kinds)
     assert [field.name for field in rules.columns] == ["id", "v", "_order"]
     element = f"posexplode_outer({parenthesize('data')}) AS (_tidegate_element, _tidegate_value)"
-    assert rules.over("changes") == f"(SELECT *, {element} FROM changes)"
+    assert rules.add_row_value("changes") == f"(SELECT *, {element} FROM changes)"
     # An array without elements has no row, and no other row may be without a value.
     assert str(rules.skipped).endswith(" OR (_tidegate_value IS NULL)")
     assert merge_rules(spec.model_copy(update={"skip_when": None}), bronze, kinds).skipped == (

@@ -14,7 +14,7 @@ from tidegate.platform.core.silver.subject_paths import (
     personal_key,
     subject_paths,
     subject_record,
-    unattributable,
+    unattributable_rows,
 )
 
 PLAIN = {"id": "int", "at": "int", "mail": "string", "user_id": "int", "seller": "int", "customer": "struct<id:int>"}
@@ -151,7 +151,7 @@ def test_rows_whose_subject_may_have_been_in_another_column_are_known() -> None:
     options = {"rename": {"user_id": "client"}}
 
     def found(properties: dict[str, str], **more: Any) -> Any:
-        rows = unattributable(_spec(**{**options, **more}), ["user_id"], fields(PLAIN), properties, silver)
+        rows = unattributable_rows(_spec(**{**options, **more}), ["user_id"], fields(PLAIN), properties, silver)
         return [(each.known, each.others) for each in rows]
 
     known = (("client",), ("user_id",))

@@ -170,15 +170,15 @@ def test_a_missing_price_is_named_exactly_where_it_could_keep_an_advice_from_bei
     sums = [stored(1 << 14, 1 << 30, kind) for kind in ("STANDARD", "STANDARD_IA", "GLACIER", "OTHER", "unknown")]
     assert without_price(sums, PRICES, TARGETS) == []
     for target in TARGETS:
-        for kind, one in zip(("STANDARD", "STANDARD_IA", "GLACIER"), sums, strict=False):
-            if not only([one], 36, (target,)):
+        for kind, stored_sum in zip(("STANDARD", "STANDARD_IA", "GLACIER"), sums, strict=False):
+            if not only([stored_sum], 36, (target,)):
                 continue
             needed = (FREQUENT, INFREQUENT, INSTANT) if target == "INTELLIGENT_TIERING" else (target,)
             lists = {name: replace(PRICES, tiers=without(PRICES.tiers, name)) for name in (kind, *needed)}
             lists["a transition"] = replace(PRICES, transitions=without(PRICES.transitions, target))
             for name, prices in lists.items():
-                assert advice_for([one], prices, 36, (target,)) == []
-                assert without_price([one], prices, (target,)) == [kind if name == kind else target]
+                assert advice_for([stored_sum], prices, 36, (target,)) == []
+                assert without_price([stored_sum], prices, (target,)) == [kind if name == kind else target]
     no_fee = replace(PRICES, monitoring=None)
     assert without_price(sums, no_fee, TARGETS) == ["INTELLIGENT_TIERING"]
     assert without_price([stored(9, 1 << 30, kind="GLACIER")], no_fee, TARGETS) == []
@@ -186,7 +186,7 @@ def test_a_missing_price_is_named_exactly_where_it_could_keep_an_advice_from_bei
 
 def test_noncurrent_versions_have_a_rule_of_their_own_that_may_begin_a_month_later() -> None:
     sums = [stored(100, 1 << 30), stored(100, 1 << 30, version="noncurrent")]
-    noncurrent, current = sorted(advice_for(sums, PRICES, 12, ("STANDARD_IA",)), key=lambda one: one.net)
+    noncurrent, current = sorted(advice_for(sums, PRICES, 12, ("STANDARD_IA",)), key=lambda advice: advice.net)
     assert (current.rule, noncurrent.rule) == ("Transition", "NoncurrentVersionTransition")
     assert (current.version, noncurrent.version) == ("current", "noncurrent")
     assert current.net - noncurrent.net == pytest.approx(current.saving) == pytest.approx(100 * (0.021 - 0.0125))
@@ -204,7 +204,7 @@ def test_short_lived_objects_are_not_moved_because_each_would_be_billed_for_mont
     staying = [stored(333_333 * number, 1 << 20, age=age) for number, age in zip((30, 60, 275, 400), FROM, strict=True)]
     (found,) = advice_for(staying, PRICES, 12)
     assert found.days == 30
-    noncurrent = [replace(one, group=(*one.group[:5], "noncurrent", "stays")) for one in staying]
+    noncurrent = [replace(stored_sum, group=(*stored_sum.group[:5], "noncurrent", "stays")) for stored_sum in staying]
     assert advice_for(noncurrent[:1], PRICES, 12, TARGETS) == []
     assert len(advice_for(noncurrent, PRICES, 12)) == 1
 
@@ -233,7 +233,9 @@ def test_a_rule_of_a_prefix_moves_what_is_below_other_prefixes_of_it() -> None:
     found = advice_for([deep, costly], PRICES, 12, ("GLACIER_IR",))[0]
     assert found.prefix == "a/b/"
     unknown = stored(1, 1, kind="unknown", size=LARGE, prefix="")
-    assert [one.prefix for one in advice_for([deep, unknown, stored(9, 1 << 28, prefix="")], PRICES, 12)] == ["a/b/"]
+    assert [advice.prefix for advice in advice_for([deep, unknown, stored(9, 1 << 28, prefix="")], PRICES, 12)] == [
+        "a/b/"
+    ]
 
 
 def test_a_rule_for_standard_also_moves_what_tiering_has_and_is_worth_what_is_left_there() -> None:
@@ -292,14 +294,14 @@ def test_an_account_that_follows_all_advice_never_pays_more(
 
     def moved_to(kind: str, age: str, each: int, where: tuple[str, str], version: str) -> str:
         rules = {
-            one.to
-            for one in found
-            if one.bucket == where[0]
-            and where[1].startswith(one.prefix)
-            and (one.size == SMALL) == (each < 131_072)
-            and one.version == version
-            and (version == "noncurrent" or FROM[age] >= one.days)
-            and one.to in TRANSITIONS.get(kind, ())
+            advice.to
+            for advice in found
+            if advice.bucket == where[0]
+            and where[1].startswith(advice.prefix)
+            and (advice.size == SMALL) == (each < 131_072)
+            and advice.version == version
+            and (version == "noncurrent" or FROM[age] >= advice.days)
+            and advice.to in TRANSITIONS.get(kind, ())
         }
         assert len(rules) < 2, "two rules move the same object"
         return rules.pop() if rules else kind
@@ -342,7 +344,7 @@ def test_an_account_that_follows_all_advice_never_pays_more(
     for month in range(months):
         kept += bill(month, followed=False)
         moved += bill(month, followed=True)
-        if found and month + 1 >= max(one.break_even for one in found):
+        if found and month + 1 >= max(advice.break_even for advice in found):
             assert moved <= kept * (1 + 1e-9) + 1e-12
     assert moved <= kept * (1 + 1e-9) + 1e-12
 

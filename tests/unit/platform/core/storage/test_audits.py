@@ -18,7 +18,7 @@ from tidegate.platform.core.storage.audits import (
     audit_queries,
     audits,
     orphans_query,
-    unlisted,
+    unlisted_fields,
 )
 from tidegate.platform.query.asked_tables import asked_tables
 
@@ -34,11 +34,11 @@ def made(counted: str = "") -> list[Audit]:
 
 
 def found(*places: AuditPlace) -> AuditFinding:
-    return AuditFinding(AUDIT, sum(one.objects for one in places), 7, places)
+    return AuditFinding(AUDIT, sum(place.objects for place in places), 7, places)
 
 
 def test_each_kind_has_an_audit_and_tables_and_buckets_have_their_own() -> None:
-    subjects = [(one.kind, one.of) for one in made()]
+    subjects = [(audit.kind, audit.of) for audit in made()]
     assert {kind for kind, _ in subjects} == set(KINDS)
     # A bucket that is one prefix has no object outside; a table in a bucket without an inventory has no orphan.
     assert subjects[5:] == [("orphaned", "orders"), ("orphaned", "new"), ("outside", "acme"), ("outside", "other")]
@@ -58,7 +58,7 @@ def test_each_query_is_one_that_the_sql_command_can_name_the_tables_of() -> None
 
 
 def test_objects_outside_are_below_no_tables_prefix_and_no_folder_that_is_written() -> None:
-    (outside,) = (one.rows for one in made() if (one.kind, one.of) == ("outside", "acme"))
+    (outside,) = (audit.rows for audit in made() if (audit.kind, audit.of) == ("outside", "acme"))
     assert r"NOT IN ('done/', 'it\'s/', 'new/')" in outside
     assert "x/" not in outside
 
@@ -69,10 +69,10 @@ def test_thousands_of_tables_are_one_query_that_looks_folders_up() -> None:
         for n in range(4_000)
     ]
     every = audits("objects", ["acme"], tables, [])
-    (outside,) = (one.rows for one in every if one.kind == "outside")
+    (outside,) = (audit.rows for audit in every if audit.kind == "outside")
     assert outside.count("regexp_extract") == 2
     assert not any("ledger." in query for query in audit_queries(every))
-    query = orphans_query("objects", [one for one in every if one.table], "known_x", "configuration <> 'daily'")
+    query = orphans_query("objects", [audit for audit in every if audit.table], "known_x", "configuration <> 'daily'")
     parts = "bronze.objects", "known_x AS", "regexp_extract", "'orphaned t"
     assert [query.count(part) for part in parts] == [1, 1, 2, 4_000]
     assert "configuration <> 'daily'" in query
@@ -83,14 +83,14 @@ def test_thousands_of_tables_are_one_query_that_looks_folders_up() -> None:
 def test_a_ledger_is_known_by_its_folder_because_spark_escapes_the_root(root: str) -> None:
     """`_metadata.file_path` has an escape for each of these roots."""
     table = AuditedTable(TableKey("acme", "x/"), "x", f"s3a://lake/{root}/ledger/acme.x~20y")
-    (audit,) = (one for one in audits("objects", ["acme"], [table], []) if one.table)
+    (audit,) = (audit for audit in audits("objects", ["acme"], [table], []) if audit.table)
     query = orphans_query("objects", [audit], "known")
     assert "'x/', 'acme.x~20y')" in query
     assert root not in query
 
 
 def test_the_query_of_orphans_can_be_parsed_with_tables_of_every_name() -> None:
-    some = [one for one in made() if one.table]
+    some = [audit for audit in made() if audit.table]
     parsed = sqlglot.parse_one(orphans_query("objects", some, "known"), read="databricks")
     assert isinstance(parsed, sqlglot.exp.Select)
     assert parsed.named_selects == ["audit", "place", "bucket", "key", "size"]
@@ -105,7 +105,7 @@ def test_an_object_is_an_orphan_unless_the_ledger_of_its_own_table_knows_it() ->
         "around": TableKey("acme", "z/"),
     }
     tables = [AuditedTable(key, name, f"s3a://lake/ledger/{name}") for name, key in folders.items()]
-    orphaned = [one for one in audits("objects", ["acme", "other"], tables, []) if one.table]
+    orphaned = [audit for audit in audits("objects", ["acme", "other"], tables, []) if audit.table]
     query = sqlglot.transpile(orphans_query("objects", orphaned, "known"), read="databricks", write="duckdb")[0]
     objects = [
         ("acme", "x/both"),
@@ -135,8 +135,10 @@ def test_an_object_is_an_orphan_unless_the_ledger_of_its_own_table_knows_it() ->
 
 
 def test_conditions_on_one_row_are_one_query_however_many_buckets_there_are() -> None:
-    found = [one for one in audits("objects", ["acme", "alone", "it's"], [ORDERS, NEW], [], "configuration <> 'daily'")]
-    assert len({one.key for one in found}) == len(found)
+    found = [
+        audit for audit in audits("objects", ["acme", "alone", "it's"], [ORDERS, NEW], [], "configuration <> 'daily'")
+    ]
+    assert len({audit.key for audit in found}) == len(found)
     *others, on_rows = audit_queries(found)
     assert r"IN ('alone', 'it\'s')" in on_rows
     shared = ("unencrypted", "replication_failed", "replication_pending", "noncurrent", "outside")
@@ -157,7 +159,7 @@ def test_a_field_is_not_listed_where_no_object_has_a_value() -> None:
         {"bucket": "a", **full, "encryption_status": 0, "replication_status": 0},
         {"bucket": "b", **full, "encryption_status": 1, "size": 0},
     ]
-    encryption, replication, size = unlisted(rows)
+    encryption, replication, size = unlisted_fields(rows)
     assert (encryption.field, encryption.buckets, encryption.kinds) == ("EncryptionStatus", ["a", "c"], ["unencrypted"])
     assert str(encryption) == (
         "the inventories of 2 buckets do not list EncryptionStatus, which these audits need: unencrypted"
@@ -167,7 +169,7 @@ def test_a_field_is_not_listed_where_no_object_has_a_value() -> None:
         "replication_failed, replication_pending"
     )
     assert "lone_delete_markers" not in size.kinds
-    assert unlisted([{"bucket": "a", **full}]) == []
+    assert unlisted_fields([{"bucket": "a", **full}]) == []
 
 
 def test_nothing_was_found_only_if_every_inventory_lists_what_the_audit_needs() -> None:
@@ -175,14 +177,14 @@ def test_nothing_was_found_only_if_every_inventory_lists_what_the_audit_needs() 
     assert known.objects == {**dict.fromkeys(KINDS, 0), "noncurrent": 2}
     full = dict.fromkeys(FIELDS, 3)
     rows = [{"bucket": "a", **full, "encryption_status": 0, "is_latest": 0, "size": 0}, {"bucket": "b", **full}]
-    unknown = AuditReport(known.findings, unlisted(rows)).objects
+    unknown = AuditReport(known.findings, unlisted_fields(rows)).objects
     assert "unencrypted" not in unknown
     # Objects that were found are counted; without sizes, the number of objects is known all the same.
     assert (unknown["noncurrent"], unknown["outside"]) == (2, 0)
 
 
 def test_examples_are_of_different_places() -> None:
-    one = AuditPlace("acme", 3, 7, "s3://acme/a", "s3://acme/c")
-    assert found(one).examples == ["s3://acme/a", "s3://acme/c"]
+    audit_place = AuditPlace("acme", 3, 7, "s3://acme/a", "s3://acme/c")
+    assert found(audit_place).examples == ["s3://acme/a", "s3://acme/c"]
     other = AuditPlace("other", 1, 0, "s3://other/a", "s3://other/a")
-    assert found(one, other).examples == ["s3://acme/a", "s3://other/a", "s3://acme/c"]
+    assert found(audit_place, other).examples == ["s3://acme/a", "s3://other/a", "s3://acme/c"]

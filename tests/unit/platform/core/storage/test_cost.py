@@ -57,10 +57,12 @@ def test_sums_by_fewer_dimensions_have_the_same_cost() -> None:
         for kind, size in (("STANDARD", 7 + number), (FREQUENT, 11))
     ]
     found = roll_up(sums, ("bucket", "prefix"), ("bucket",))
-    assert {(one.group, one.storage_class) for one in found} == {
+    assert {(stored_sum.group, stored_sum.storage_class) for stored_sum in found} == {
         ((bucket,), kind) for bucket in "ab" for kind in ("STANDARD", FREQUENT)
     }
-    a = next(one for one in found if one.group == ("a",) and one.storage_class == "STANDARD")
+    a = next(
+        stored_sum for stored_sum in found if stored_sum.group == ("a",) and stored_sum.storage_class == "STANDARD"
+    )
     assert a == StoredSum(("a",), "STANDARD", 4, 30, 34, 12, 8)
     assert sum(line.cost for line in cost_lines(found, PRICES)) == pytest.approx(
         sum(line.cost for line in cost_lines(sums, PRICES))
@@ -75,7 +77,7 @@ def test_every_division_adds_up_to_the_total() -> None:
         for kind in ("STANDARD", "OTHER")
         for age, size in (("old", "small"), ("new", "large"))
     ]
-    report = CostReport.of(sums, REPORT_PRICES)
+    report = CostReport.from_sums(sums, REPORT_PRICES)
     assert (report.objects, report.size, report.unpriced) == (24, 24 * GIGABYTE, 12 * GIGABYTE)
     assert report.cost == pytest.approx(5 * 0.02 + 7 * 0.01)
     assert set(report.lines) == set(BY)
@@ -91,5 +93,5 @@ def test_every_division_adds_up_to_the_total() -> None:
 
 
 def test_nothing_costs_nothing() -> None:
-    report = CostReport.of([], REPORT_PRICES)
+    report = CostReport.from_sums([], REPORT_PRICES)
     assert (report.objects, report.size, report.cost, report.unpriced) == (0, 0, 0, 0)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidegate.platform.core.storage import forecast as module
-from tidegate.platform.core.storage.forecast import MIN_HISTORY, daily, forecast
+from tidegate.platform.core.storage.forecast import MIN_HISTORY, daily_values, forecast
 
 
 def test_growth_by_the_same_each_day_continues() -> None:
@@ -77,8 +77,8 @@ def test_too_little_history_is_a_remark() -> None:
 
 
 def test_a_day_without_an_inventory_has_the_value_of_the_day_before() -> None:
-    assert daily({date(2026, 1, 1): 1.0, date(2026, 1, 4): 5.0, date(2026, 1, 3): 2.0}) == [1.0, 1.0, 2.0, 5.0]
-    assert daily({}) == []
+    assert daily_values({date(2026, 1, 1): 1.0, date(2026, 1, 4): 5.0, date(2026, 1, 3): 2.0}) == [1.0, 1.0, 2.0, 5.0]
+    assert daily_values({}) == []
 
 
 @given(st.lists(st.floats(0, 1e15), min_size=MIN_HISTORY, max_size=60), st.integers(1, 90))

@@ -29,7 +29,9 @@ def test_the_last_of_two_inventories_of_a_day_counts() -> None:
 
 
 def test_each_bucket_is_forecast_by_itself() -> None:
-    days = [one for number in range(30) for one in (day("a", number, 100 * number), day("b", number, 500))]
+    days = [
+        stored_day for number in range(30) for stored_day in (day("a", number, 100 * number), day("b", number, 500))
+    ]
     total, a, b = growth(days, 2)
     assert (a.bytes.method, b.bytes.method) == ("drift", "last value")
     assert (len(a.bytes.values), a.bytes.values[-1]) == (60, pytest.approx(100 * 89))
@@ -71,7 +73,9 @@ def test_a_bucket_counts_once_while_its_configuration_is_renamed_and_the_old_one
         for dropped in (old[3], new[-1]):
             gone = day("a", 5 if dropped in old else 7, 0, dropped.configuration)
             drops = {(Subject("a", dropped.configuration), gone.day)}
-            found = growth(sorted([*old, *new, gone], key=lambda one: one.day), 1, None, configuration, drops)
+            found = growth(
+                sorted([*old, *new, gone], key=lambda stored_day: stored_day.day), 1, None, configuration, drops
+            )
             assert [set(line.history) for line in found] == [{100}, {100}], (configuration, dropped)
 
 

@@ -45,15 +45,17 @@ def test_a_day_of_many_buckets_is_one_version_however_many_batches_it_has() -> N
     some = [entered(f"b{n % 40}", n) for n in range(1, 4_001)]
     parts = history_parts(some, NEVER, 4_000)
     assert [len(part.reads) for part in parts] == [MAX_READS, 100 - MAX_READS]
-    assert [one for part in parts for one in part.inventories] == some
+    assert [inventory for part in parts for inventory in part.inventories] == some
 
 
 def test_an_empty_inventory_is_a_day_of_zero_that_needs_no_version() -> None:
     some = [entered("a", 1, rows=5), entered("a", 2, rows=0), entered("b", 3, rows=0)]
     (part,) = history_parts(some, NEVER, 9)
     assert part.reads == [VersionRead(1, 1, 1)]
-    found = part.stored({(Subject("a", "all"), 1): (4, 70)})
-    assert [(one.bucket, one.day.day, one.objects, one.size) for one in found.days] == [
+    found = part.stored_history({(Subject("a", "all"), 1): (4, 70)})
+    assert [
+        (stored_day.bucket, stored_day.day.day, stored_day.objects, stored_day.size) for stored_day in found.days
+    ] == [
         ("a", 2, 4, 70),
         ("a", 3, 0, 0),
         ("b", 4, 0, 0),
@@ -73,7 +75,9 @@ def test_an_empty_inventory_is_known_however_long_ago_it_was_replaced() -> None:
 
 def test_delete_markers_alone_are_a_day_of_zero() -> None:
     (part,) = history_parts([entered("a", 1, rows=5)], NEVER, 1)
-    assert part.stored({(Subject("a", "all"), 1): (0, 0)}).days == [StoredDay("a", "all", date(2026, 1, 2), 0, 0)]
+    assert part.stored_history({(Subject("a", "all"), 1): (0, 0)}).days == [
+        StoredDay("a", "all", date(2026, 1, 2), 0, 0)
+    ]
 
 
 def test_what_was_replaced_before_the_retention_is_left_out_and_the_first_whole_day_is_known() -> None:
@@ -112,26 +116,28 @@ def test_each_inventory_is_read_once_at_a_version_that_has_it(
         version += 1 + data.draw(st.integers(0, gap))
         some += [entered(f"b{bucket}", n, data.draw(st.integers(0, 2)), version) for bucket in sorted(buckets)]
     parts = history_parts(some, NEVER, version + 3)
-    assert [one for part in parts for one in part.inventories] == some
+    assert [inventory for part in parts for inventory in part.inventories] == some
     assert [part.last for part in parts] == sorted({part.last for part in parts})
-    for index, one in enumerate(some):
-        replaced = next((later.version for later in some[index + 1 :] if later.subject == one.subject), version + 99)
-        reads = [read for part in parts for read in part.reads if read.first <= one.n <= read.last]
-        assert len(reads) == 1 or not one.rows
-        assert not one.rows or one.version <= reads[0].version < replaced
-        (part,) = (part for part in parts if one in part.inventories)
-        assert not one.rows or reads[0] in part.reads
+    for index, inventory in enumerate(some):
+        replaced = next(
+            (later.version for later in some[index + 1 :] if later.subject == inventory.subject), version + 99
+        )
+        reads = [read for part in parts for read in part.reads if read.first <= inventory.n <= read.last]
+        assert len(reads) == 1 or not inventory.rows
+        assert not inventory.rows or inventory.version <= reads[0].version < replaced
+        (part,) = (part for part in parts if inventory in part.inventories)
+        assert not inventory.rows or reads[0] in part.reads
 
 
 def test_a_kept_history_is_read_as_it_was_written() -> None:
     part = HistoryPart(7, [entered("a", 6), entered("b", 7)], known_from=date(2026, 1, 3))
-    kept = part.stored({(Subject("b", "all"), 7): (3, 1 << 50)})
+    kept = part.stored_history({(Subject("b", "all"), 7): (3, 1 << 50)})
     assert StoredHistory.from_json(kept.to_json(), "s3://x") == kept
     for body in ("", "[]", "{}", '{"known_from": null, "days": [[1]], "last": 1}'):
         with pytest.raises(ValueError, match="s3://x is no history of inventories"):
             StoredHistory.from_json(body, "s3://x")
-    assert StoredHistory.joined([]) == StoredHistory(0, [], None)
-    assert StoredHistory.joined([kept, StoredHistory(9, [], date(2026, 1, 5))]).known_from == date(2026, 1, 5)
+    assert StoredHistory.join_parts([]) == StoredHistory(0, [], None)
+    assert StoredHistory.join_parts([kept, StoredHistory(9, [], date(2026, 1, 5))]).known_from == date(2026, 1, 5)
 
 
 def inventory_of_day(bucket: str, day: int, n: int, rows: int = 1) -> EnteredInventory:
@@ -190,18 +196,18 @@ def test_each_inventory_of_a_day_is_read_once_at_a_version_that_has_it(
         some.append(inventory_of_day(f"b{bucket}", days[bucket], n, rows))
     day = date(2026, 1, 1) + timedelta(days=asked)
     expected = {}
-    for one in some:
-        if one.day <= day:
-            expected[one.subject] = one
+    for inventory in some:
+        if inventory.day <= day:
+            expected[inventory.subject] = inventory
     if not expected:
         return
     present = 2 * len(some) + 3
     reads = inventories_as_of(some, day, NEVER, present)
-    found = [one for read in reads for one in read.inventories]
-    assert sorted(found, key=lambda one: one.n) == sorted(
-        (one for one in expected.values() if one.rows), key=lambda one: one.n
+    found = [inventory for read in reads for inventory in read.inventories]
+    assert sorted(found, key=lambda inventory: inventory.n) == sorted(
+        (inventory for inventory in expected.values() if inventory.rows), key=lambda inventory: inventory.n
     )
     for read in reads:
-        for one in read.inventories:
-            later = [other.version for other in some if other.subject == one.subject and other.n > one.n]
-            assert one.version <= read.version < min(later, default=present + 1)
+        for inventory in read.inventories:
+            later = [other.version for other in some if other.subject == inventory.subject and other.n > inventory.n]
+            assert inventory.version <= read.version < min(later, default=present + 1)

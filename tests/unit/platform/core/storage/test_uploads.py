@@ -21,7 +21,7 @@ from tidegate.platform.core.storage.uploads import (
     Lifecycle,
     Upload,
     UploadsReport,
-    divided,
+    divide_uploads,
     uploads_cost,
 )
 
@@ -41,8 +41,8 @@ def upload(days: float, kind: str = "STANDARD", size: int | None = None, key: st
 
 
 def test_uploads_are_old_from_the_day_on_that_was_asked_for() -> None:
-    oldest, old, young = divided([upload(6.99), upload(7), upload(400)], 7, NOW)
-    assert ([one.upload_id for one in oldest], old, young) == (["u400", "u7"], 2, 1)
+    oldest, old, young = divide_uploads([upload(6.99), upload(7), upload(400)], 7, NOW)
+    assert ([item.upload_id for item in oldest], old, young) == (["u400", "u7"], 2, 1)
 
 
 def test_of_millions_only_the_oldest_are_held() -> None:
@@ -53,13 +53,13 @@ def test_of_millions_only_the_oldest_are_held() -> None:
         nonlocal most
         for days in range(5 * MAX_SIZED):
             # Ages go up and down, so the heap takes uploads and drops others until the end.
-            one = upload(days * 7919 % (5 * MAX_SIZED))
-            held.add(one)
+            item = upload(days * 7919 % (5 * MAX_SIZED))
+            held.add(item)
             most = max(most, len(held))
-            yield one
+            yield item
 
-    oldest, old, young = divided(listed(), 7, NOW)
-    ages = [(NOW - one.initiated).days for one in oldest]
+    oldest, old, young = divide_uploads(listed(), 7, NOW)
+    ages = [(NOW - item.initiated).days for item in oldest]
     assert ages == list(range(5 * MAX_SIZED - 1, 4 * MAX_SIZED - 1, -1))
     assert (old, young) == (5 * MAX_SIZED - 7, 7)
     assert most <= MAX_SIZED + 10
@@ -131,7 +131,7 @@ def test_buckets_without_a_rule_are_named_although_they_have_no_upload() -> None
         BucketUploads("small", [upload(8, size=5)], 2, 0, rule),
         BucketUploads("large", [upload(8, size=50)], 1, 0, Lifecycle()),
     ]
-    report = UploadsReport.of(buckets, {"gone": "no bucket"}, 7)
-    assert [one.bucket for one in report.found] == ["large", "small"]
+    report = UploadsReport.from_buckets(buckets, {"gone": "no bucket"}, 7)
+    assert [uploads.bucket for uploads in report.found] == ["large", "small"]
     assert (report.without_rule, report.refused) == (["empty", "large"], {"gone": "no bucket"})
     assert (report.found[1].size, report.found[1].parts, report.found[1].unsized) == (5, 1, 1)

@@ -131,7 +131,7 @@ def test_what_is_no_row_says_why(body: str | bytes, reason: str) -> None:
 def test_a_body_that_looks_like_an_envelope_is_a_row_of_its_sender(kind: str) -> None:
     body = {**SUBSCRIPTION, "Type": kind, "MessageId": "billing:order-17", "Message": '{"amount": 0}'}
     found = delivered("github", json.dumps(body), x_github_delivery="d1")
-    sent = Message("m1", found.text, "r", NOW * 1000, found.origin).identified(body["TopicArn"])
+    sent = Message("m1", found.text, "r", NOW * 1000, found.origin).with_identity(body["TopicArn"])
     assert (sent.body, sent.origin, found.origin.message_id) == (json.dumps(body), found.origin, "shop:d1")
     row = row_of(sent.body, sent.origin)
     assert row.origin == found.origin

@@ -125,7 +125,7 @@ def test_a_repartitioned_line_that_changed_or_is_missing_is_seen() -> None:
         def __init__(self, **bodies: bytes) -> None:
             self.bodies = {key.replace("__", "/"): body for key, body in bodies.items()}
 
-        def under(self, bucket: str, prefix: str) -> list[SimpleNamespace]:
+        def list_under(self, bucket: str, prefix: str) -> list[SimpleNamespace]:
             return [SimpleNamespace(key=key) for key in self.bodies]
 
         def get(self, bucket: str, key: str) -> bytes:

@@ -38,7 +38,7 @@ def checks(expected: dict[str, Any], table: str) -> dict[str, int]:
 
 
 def test_rows_are_what_fits_the_table() -> None:
-    expected = oracle.expected(
+    expected = oracle.expected_table(
         [
             put(ORDERS, row("a", cents=1), row("b", cents=2)),
             put(SHIPPING, row("c", cents="0.01 EUR"), row("d", cents=5, channel="app"), "{", "[1]"),
@@ -58,14 +58,14 @@ def test_rows_are_what_fits_the_table() -> None:
 
 @pytest.mark.parametrize("lines", [(), ("<html></html>",), ('{"id": "tr',), (row("a", cents="1"),)])
 def test_an_object_without_a_row_is_quarantined_as_a_whole(lines: tuple[str, ...]) -> None:
-    expected = oracle.expected([put(ORDERS, *lines)])
+    expected = oracle.expected_table([put(ORDERS, *lines)])
     assert expected["quarantined"] == {"objects": {ORDERS: "event"}, "rows": {}}
     assert expected["tables"] == {}
     assert expected["outcomes"]["quarantined"] == expected["events_sent"] == 1
 
 
 def test_every_event_has_an_outcome() -> None:
-    expected = oracle.expected(
+    expected = oracle.expected_table(
         [
             put(ORDERS, row("a", cents=1)),
             put("exports/README.txt", "?"),
@@ -83,11 +83,11 @@ def test_every_event_has_an_outcome() -> None:
 
 
 def test_a_message_counts_once_for_each_type_of_its_records() -> None:
-    expected = oracle.expected([put(ORDERS, row("a", cents=1)), put(OPEN, row("b")), send(ORDERS, ORDERS, OPEN)])
+    expected = oracle.expected_table([put(ORDERS, row("a", cents=1)), put(OPEN, row("b")), send(ORDERS, ORDERS, OPEN)])
     messages = {name: found["messages"] for name, found in expected["forwarded"].items()}
     assert messages == {"orders.created": 2, "devices.created": 2}
     gone = ORDERS.replace("1.json", "2.json")
-    forwarded = oracle.expected([put(ORDERS, row("a", cents=1)), send(gone)])["forwarded"]["orders.created"]
+    forwarded = oracle.expected_table([put(ORDERS, row("a", cents=1)), send(gone)])["forwarded"]["orders.created"]
     assert forwarded == {"messages": 2, "keys": [ORDERS, gone], "existing": [ORDERS]}
 
 
@@ -98,7 +98,7 @@ def test_lines_of_the_output_that_is_no_table_are_in_folders_of_their_values() -
         row("b", at="2026-03-03T02:00:00Z", cents=2, region="eu"),
         row("c", at="2026-03-04T00:00:00Z", cents=3),
     ]
-    expected = oracle.expected([put(search.format(1), *lines[:2]), put(search.format(2), lines[2])])
+    expected = oracle.expected_table([put(search.format(1), *lines[:2]), put(search.format(2), lines[2])])
     assert expected["tables"] == {}
     assert expected["files"] == {
         "objects": 2,
@@ -119,7 +119,7 @@ def test_a_dataset_enters_with_its_signal_and_waits_without() -> None:
     parts = [f"exports/settlements/day=2026-03-0{day}/part-{n}.json" for day in (2, 3) for n in (0, 1)]
     signal = "exports/settlements/day=2026-03-02/_SUCCESS"
     rows = [row(key, cents=number) for number, key in enumerate(parts)]
-    expected = oracle.expected([*map(put, parts, rows), put(signal)])
+    expected = oracle.expected_table([*map(put, parts, rows), put(signal)])
     assert checks(expected, "bronze.settlements")["rows"] == 2
     assert expected["datasets"] == {"events": 5, "waiting": parts[2:]}
     assert expected["outcomes"] == {}

@@ -91,7 +91,7 @@ def test_few_types_have_every_contract_subscriber_and_kind_of_trouble() -> None:
     operations = list(produce_events(types, 350))
     every = Counter(operation["kind"] for operation in produce_events(event_types(MAX_TYPES), OBJECTS))
     assert {operation["kind"] for operation in operations} == set(every)
-    expected = oracle.expected(operations)
+    expected = oracle.expected_table(operations)
     assert expected["outcomes"].keys() == {"committed", "quarantined", "no_table", "duplicate", "removed", "malformed"}
     assert {oracle.table_of(key) for key in expected["quarantined"]["rows"]} == {"invoices", "unagreed"}
     assert len({oracle.table_of(key) for key in expected["quarantined"]["objects"]}) == 3
@@ -107,7 +107,7 @@ def test_the_lake_knows_each_key_as_the_oracle_does(operations: list[Operation],
     for operation in operations:
         if operation["op"] == "put":
             key = operation["key"]
-            found = types.of(key, {})
+            found = types.find_type(key, {})
             assert isinstance(found, Typed)
             assert found.name == oracle.event_type_of(key)
             spec = table_holding(BUCKET, key, config)

@@ -104,8 +104,8 @@ def test_an_object_that_the_consumer_processed_twice_is_an_error(tmp_path: Path)
     consumer.log.parent.mkdir()
     lines = [{"type": "orders.created", "key": key, "bytes": 5} for key in ("a", "b")]
     consumer.log.write_text("a warning\n" + "".join(json.dumps(line) + "\n" for line in lines))
-    assert consumer.processed() == {"orders.created": {"a", "b"}}
+    assert consumer.processed_keys() == {"orders.created": {"a", "b"}}
     with consumer.log.open("a") as log:
         log.write(json.dumps(lines[0]) + "\n")
     with pytest.raises(ValueError, match="processed a twice"):
-        consumer.processed()
+        consumer.processed_keys()

@@ -16,7 +16,7 @@ def test_a_tenth_of_the_buckets_has_a_daily_inventory_and_three_of_them_stop() -
 
 
 def test_buckets_grow_and_lose_objects() -> None:
-    first, last = (sum(len(bucket.on(day)) for bucket in BUCKETS) for day in (0, 29))
+    first, last = (sum(len(bucket.objects_on(day)) for bucket in BUCKETS) for day in (0, 29))
     assert first < last < sum(len(bucket.objects) for bucket in BUCKETS)
 
 

@@ -30,4 +30,4 @@ def test_a_delivery_is_as_s3_writes_it_and_a_broken_one_has_another_file(broken:
 def test_its_lines_are_the_objects_of_the_day() -> None:
     (_, lines), *_ = delivery(BUCKET, 3)
     rows = pq.read_table(io.BytesIO(lines)).to_pylist()
-    assert {(row["key"], row["size"]) for row in rows} == {(one.key, one.size) for one in BUCKET.on(3)}
+    assert {(row["key"], row["size"]) for row in rows} == {(stored.key, stored.size) for stored in BUCKET.objects_on(3)}

@@ -12,7 +12,7 @@ from tidegate.platform.demo.storage.oracle import (
     advice,
     audits,
     dollars,
-    expected,
+    expected_table,
     is_daily_inventory,
     manifest,
     may_deliver,
@@ -47,7 +47,7 @@ def test_a_bucket_has_what_its_newest_inventory_lists() -> None:
         StoredObject("new", 10, "STANDARD", 6, None),
         StoredObject("gone", 0, "", -5, None, is_marker=True),
     )
-    found = expected([bucket(*objects, daily=False), bucket(*objects, name="b", stops=5)], 9)
+    found = expected_table([bucket(*objects, daily=False), bucket(*objects, name="b", stops=5)], 9)
     assert (found.rows, found.objects) == ({"a": 3, "b": 2}, {"a": 2, "b": 1}), "of the days 7 and 5"
     assert found.size == {"a": 11, "b": 1}
     assert found.late == {"b"}

@@ -24,12 +24,12 @@ BUCKETS = company(100, 30)
 
 @pytest.mark.parametrize("number", [ORDERS, STEADY, STILL, VERSIONS, LEGACY, REPLICATED])
 def test_a_bucket_with_something_to_find_has_an_inventory_of_the_last_day(number: int) -> None:
-    assert BUCKETS[number].newest(29) == 29
+    assert BUCKETS[number].newest_inventory_day(29) == 29
 
 
 def test_one_bucket_grows_by_the_same_bytes_each_day_and_one_not_at_all() -> None:
     def sizes(number: int) -> list[int]:
-        return [sum(one.size for one in BUCKETS[number].on(day)) for day in range(30)]
+        return [sum(stored.size for stored in BUCKETS[number].objects_on(day)) for day in range(30)]
 
     steady = sizes(STEADY)
     assert {after - before for before, after in pairwise(steady)} == {STEADY_BYTES}
@@ -37,7 +37,7 @@ def test_one_bucket_grows_by_the_same_bytes_each_day_and_one_not_at_all() -> Non
 
 
 def test_a_version_of_a_key_is_in_an_inventory_once() -> None:
-    keys = [(one.key, one.version) for one in BUCKETS[VERSIONS].on(29)]
+    keys = [(stored.key, stored.version) for stored in BUCKETS[VERSIONS].objects_on(29)]
     assert len(set(keys)) == len(keys)
     assert BUCKETS[VERSIONS].has_versions
     assert not BUCKETS[LEGACY].has_versions
@@ -47,6 +47,6 @@ def test_the_table_of_orders_is_in_the_bucket_that_has_its_files() -> None:
     lake = load_lake(storage_lake_file(), env={"TIDEGATE_QUEUE_URL": "http://127.0.0.1:4566/000000000000/q"})
     (orders,) = (spec for spec in lake.tables if spec.name == "orders")
     assert orders.table_key.bucket == bucket_name(ORDERS)
-    listed = {one.key: one.size for one in BUCKETS[ORDERS].on(29)}
+    listed = {stored.key: stored.size for stored in BUCKETS[ORDERS].objects_on(29)}
     assert all(key.startswith(orders.table_key.prefix) for key in loaded_orders())
     assert all(listed[key] == len(order_body(key)) for key in loaded_orders())

@@ -20,10 +20,10 @@ FILES = Counter({("a", "x/"): 2, ("a", "y/"): 3, ("b", "x/"): 5})
 
 def test_reads_are_rolled_up_by_the_dimensions_that_ledgers_know() -> None:
     found = Reads(FILES)
-    assert found.by(["bucket"]) == {("a",): 5, ("b",): 5}
-    assert found.by(["prefix"]) == {("x/",): 7, ("y/",): 3}
-    assert found.by(["prefix", "bucket"]) == {("x/", "a"): 2, ("y/", "a"): 3, ("x/", "b"): 5}
-    assert found.by(["bucket", "age"]) is None
+    assert found.reads_by(["bucket"]) == {("a",): 5, ("b",): 5}
+    assert found.reads_by(["prefix"]) == {("x/",): 7, ("y/",): 3}
+    assert found.reads_by(["prefix", "bucket"]) == {("x/", "a"): 2, ("y/", "a"): 3, ("x/", "b"): 5}
+    assert found.reads_by(["bucket", "age"]) is None
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_reads_are_left_out_if_one_ledger_cannot_be_read(
     monkeypatch.setattr(reads, "file_reads", lambda *asked: (FILES, failed))
     found = reads_of(lake, NOW, 1)
     assert found.unknown == f"the reads of 30 days are not known, because landing.x cannot be read: {why}"
-    assert found.by(["bucket"]) is None
+    assert found.reads_by(["bucket"]) is None
     monkeypatch.setattr(reads, "recorded_tables", lambda lake: RecordedTables({}, {}, {}))
     monkeypatch.setattr(reads, "file_reads", lambda *asked: (FILES, {}))
     assert reads_of(lake, NOW, 1) == Reads(FILES)

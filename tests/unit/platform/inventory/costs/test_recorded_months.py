@@ -68,7 +68,7 @@ def test_a_lake_with_more_ledgers_than_a_query_has_counts_each_of_them(monkeypat
         rows = [{"table_key": key, **row} for key, row in queries.items()]
         return SimpleNamespace(toArrow=lambda: pa.Table.from_pylist(rows))
 
-    monkeypatch.setattr(recorded_tables, "_together", together)
+    monkeypatch.setattr(recorded_tables, "_union_queries", together)
     monkeypatch.setattr(recorded_months, "_days", lambda rows, n: {**day(DAY, []), "runs": [7, 100 + n, 7]})
     monkeypatch.setattr(
         recorded_months._Rows, "slots", lambda self, n: {"day": DAY, "is_batch": True, "slot": n, "count": 1}
@@ -100,7 +100,7 @@ def test_a_ledger_that_cannot_be_read_takes_no_other_with_it(
 
         return SimpleNamespace(toArrow=rows)
 
-    monkeypatch.setattr(recorded_tables, "_together", together)
+    monkeypatch.setattr(recorded_tables, "_union_queries", together)
     keys = [f"t{n}" for n in range(41)]
     query: Any = keys.index
     parts = list(recorded_tables.query_in_parts(keys, query))

@@ -232,7 +232,7 @@ def typing_lake(client: S3) -> Any:
 def types(client: S3, *bodies: str) -> tuple[dict[str, str | None], set[str]]:
     typing = EventTyping(typing_lake(client))
     messages = [Message(f"m{place}", text, "r") for place, text in enumerate(bodies)]
-    found = typing.of(typing.opened(parse_messages(messages)))
+    found = typing.find_types(typing.open_messages(parse_messages(messages)))
     return dict(found.by_event), set(found.refused)
 
 
@@ -264,7 +264,11 @@ def act(client: S3, route: RouteSpec, make: Any) -> Delivery:
 
 def settled(delivery: Delivery) -> tuple[int, list[str], list[str]]:
     """Return the number of messages that were sent, the ids of those that wait, and of those in quarantine."""
-    return delivery.sent, [one.id for one in delivery.left], [one.id for one, _ in delivery.undeliverable]
+    return (
+        delivery.sent,
+        [message.id for message in delivery.left],
+        [message.id for message, _ in delivery.undeliverable],
+    )
 
 
 def fate(about: str) -> tuple[int, list[str], list[str]]:
@@ -411,7 +415,7 @@ def test_one_of_many_messages_to_a_destination(error: ClientError, about: str, w
         assert settled(delivery) == (MANY - 1, [], ["t:bad"])
     else:  # the destination's trouble is nobody's fault
         assert delivery.undeliverable == []
-        assert "t:bad" in [one.id for one in delivery.left]
+        assert "t:bad" in [message.id for message in delivery.left]
         assert len(delivery.left) == (1 if by_entry else len(delivery.left))
     assert len(client.took) == len(set(client.took)) == delivery.sent
 
@@ -462,7 +466,7 @@ def test_one_of_many_messages_to_send_again_delete_or_deliver(error: ClientError
         queues=[Queue(Queues(error), URL)],  # type: ignore[arg-type]
         store=SimpleNamespace(
             operations=SimpleNamespace(put=lambda *_, **__: "s3://lake/operations/1.json"),
-            quarantine=SimpleNamespace(message=lambda one: one, release=lambda one: released.append(one.key)),
+            quarantine=SimpleNamespace(message=lambda item: item, release=lambda item: released.append(item.key)),
         ),
     )
     redrive_messages(lake, kept, RedriveRequest("x"))  # type: ignore[arg-type]
@@ -569,7 +573,7 @@ def _asks_aws(node: ast.AST) -> bool:
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
         return False
     owner = getattr(node.func.value, "attr", getattr(node.func.value, "id", "")).strip("_")
-    of_handle = {"under", "folders", "name", "url"}.isdisjoint({node.func.attr}) and any(
+    of_handle = {"list_under", "folders", "name", "url"}.isdisjoint({node.func.attr}) and any(
         node.func.attr in vars(handle) for handle in (ObjectStore, Bucket, Queue)
     )
     return owner in {"client", "s3", "sqs"} or (owner in {"objects", "source", "queue"} and of_handle)

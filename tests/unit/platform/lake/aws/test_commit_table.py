@@ -10,7 +10,7 @@ import pytest
 
 from tidegate.platform.cloud.commit_table import CommitTable
 from tidegate.platform.core.keys.s3_address import spellings
-from tidegate.platform.lake.aws.commit_table import CommitEntry, chosen, is_ours
+from tidegate.platform.lake.aws.commit_table import CommitEntry, choose_spelling, is_ours
 
 FACTS: dict[str, Any] = json.loads((Path(__file__).parents[3] / "data" / "commit_table.json").read_text())
 
@@ -28,9 +28,9 @@ def test_a_spelling_is_chosen_as_java_chooses_it(choice: dict[str, Any]) -> None
     }
     if choice["chosen"] is None:
         with pytest.raises(ValueError, match="do not see each other"):
-            chosen(newest)
+            choose_spelling(newest)
     else:
-        assert chosen(newest) == choice["chosen"]
+        assert choose_spelling(newest) == choice["chosen"]
 
 
 @pytest.mark.parametrize("whose", FACTS["temp_paths"])

@@ -47,17 +47,17 @@ class Fake:
 
     def send(self, messages: Sequence[Outgoing]) -> list[Refusal]:
         with self._lock:
-            self.calls.append([one.id for one in messages])
+            self.calls.append([outgoing.id for outgoing in messages])
             refused = []
-            for place, one in enumerate(messages):
-                self.seen[one.id] += 1
-                said = self.answer(one, self.seen[one.id])
+            for place, outgoing in enumerate(messages):
+                self.seen[outgoing.id] += 1
+                said = self.answer(outgoing, self.seen[outgoing.id])
                 if said == "down":
                     raise EndpointConnectionError(endpoint_url="http://x")
                 if said:
                     refused.append(Refusal(place, said, said == "never"))
                 else:
-                    self.took.append(one)
+                    self.took.append(outgoing)
             return refused
 
 
@@ -75,31 +75,31 @@ def test_calls_are_bounded_in_bytes() -> None:
 
 
 def test_only_the_refused_messages_of_a_call_are_sent_again() -> None:
-    fake = Fake(lambda one, times: "busy" if one.id == "m3" and times < 3 else None)
+    fake = Fake(lambda outgoing, times: "busy" if outgoing.id == "m3" and times < 3 else None)
     assert deliver(fake, [message(n) for n in range(10)], until=0, clock=lambda: 0).sent == 10
     assert fake.calls[1:] == [["m3"], ["m3"]]
-    assert Counter(one.id for one in fake.took) == {f"m{n}": 1 for n in range(10)}
+    assert Counter(outgoing.id for outgoing in fake.took) == {f"m{n}": 1 for n in range(10)}
 
 
 def test_a_message_that_is_refused_again_and_again_waits_with_the_reason() -> None:
-    fake = Fake(lambda one, _: "busy" if one.id == "m3" else None)
+    fake = Fake(lambda outgoing, _: "busy" if outgoing.id == "m3" else None)
     delivery = deliver(fake, [message(n) for n in range(10)], until=0, clock=lambda: 0)
-    assert (delivery.sent, [one.id for one in delivery.left]) == (9, ["m3"])
+    assert (delivery.sent, [outgoing.id for outgoing in delivery.left]) == (9, ["m3"])
     assert "fake refuses 1 messages for now: busy" in str(delivery.error)
 
 
 def test_a_message_that_is_never_taken_delays_no_other() -> None:
-    fake = Fake(lambda one, _: "never" if one.id == "m3" else None, ordered=True)
+    fake = Fake(lambda outgoing, _: "never" if outgoing.id == "m3" else None, ordered=True)
     delivery = deliver(fake, [message(n) for n in range(5)], until=0, clock=lambda: 0)
-    assert [(one.id, why) for one, why in delivery.undeliverable] == [("m3", "never")]
-    assert [one.id for one in fake.took] == ["m0", "m1", "m2", "m4"]
+    assert [(outgoing.id, why) for outgoing, why in delivery.undeliverable] == [("m3", "never")]
+    assert [outgoing.id for outgoing in fake.took] == ["m0", "m1", "m2", "m4"]
     assert (delivery.left, delivery.error) == ([], None)
 
 
 def test_an_error_of_a_call_leaves_its_messages_and_ends_the_delivery() -> None:
-    fake = Fake(lambda one, _: "down" if one.id == "m12" else None)
+    fake = Fake(lambda outgoing, _: "down" if outgoing.id == "m12" else None)
     delivery = deliver(fake, [message(n) for n in range(25)], until=0, clock=lambda: 0)
-    assert [one.id for one in delivery.left] == [f"m{n}" for n in range(10, 20)]
+    assert [outgoing.id for outgoing in delivery.left] == [f"m{n}" for n in range(10, 20)]
     assert isinstance(delivery.error, EndpointConnectionError)
     assert delivery.sent == 15
 
@@ -107,7 +107,7 @@ def test_an_error_of_a_call_leaves_its_messages_and_ends_the_delivery() -> None:
 def test_time_that_runs_out_leaves_the_rest_without_an_error() -> None:
     fake = Fake(ordered=True)
     delivery = deliver(fake, [message(n) for n in range(3)], until=0, clock=lambda: 1)
-    assert (delivery.sent, [one.id for one in delivery.left], delivery.error) == (1, ["m1", "m2"], None)
+    assert (delivery.sent, [outgoing.id for outgoing in delivery.left], delivery.error) == (1, ["m1", "m2"], None)
 
 
 @pytest.mark.parametrize("one_by_one", [False, True])
@@ -137,21 +137,21 @@ def test_a_message_of_many_events_is_divided_where_each_may_take_long() -> None:
         return now[0]
 
     delivery = deliver(fake, [message(1, body=many), message(2)], until=5, clock=clock)
-    records = [json.loads(one.body)["Records"] for one in [*fake.took, *delivery.left] if one.id != "m2"]
+    records = [json.loads(outgoing.body)["Records"] for outgoing in [*fake.took, *delivery.left] if outgoing.id != "m2"]
     assert sorted(len(found) for found in records) == [1] * 20
     assert delivery.sent == len(fake.took) == len(fake.calls)
     assert 0 < delivery.sent < 20
 
 
 def test_order_is_kept_within_a_group_and_a_refusal_stops_its_group_only() -> None:
-    fake = Fake(lambda one, _: "busy" if one.id == "m3" else None, ordered=True)
+    fake = Fake(lambda outgoing, _: "busy" if outgoing.id == "m3" else None, ordered=True)
     given = [message(n, group="abc"[n % 3]) for n in range(12)]
     delivery = deliver(fake, given, until=0, clock=lambda: 0)
     for group in "bc":
-        ids = [one.id for one in given if one.group == group]
-        assert [one.id for one in fake.took if one.group == group] == ids
-    assert [one.id for one in fake.took if one.group == "a"] == ["m0"]
-    assert [one.id for one in delivery.left] == ["m3", "m6", "m9"]
+        ids = [outgoing.id for outgoing in given if outgoing.group == group]
+        assert [outgoing.id for outgoing in fake.took if outgoing.group == group] == ids
+    assert [outgoing.id for outgoing in fake.took if outgoing.group == "a"] == ["m0"]
+    assert [outgoing.id for outgoing in delivery.left] == ["m3", "m6", "m9"]
     assert all(len({int(id[1:]) % 3 for id in call}) == len(call) for call in fake.calls), "one of a group a call"
 
 
@@ -161,8 +161,8 @@ def test_a_body_that_is_too_large_is_divided_and_a_single_record_is_kept() -> No
     single = json.dumps({"Records": [{**record, "more": "x" * 400}]})
     fake = Fake(max_bytes=400)
     delivery = deliver(fake, [message(1, body=many), message(2, body=single)], until=0, clock=lambda: 0)
-    assert sum(len(json.loads(one.body)["Records"]) for one in fake.took) == 8
-    assert len({one.deduplication_id for one in fake.took}) == len(fake.took) > 1
+    assert sum(len(json.loads(outgoing.body)["Records"]) for outgoing in fake.took) == 8
+    assert len({outgoing.deduplication_id for outgoing in fake.took}) == len(fake.took) > 1
     (kept, why), *_ = delivery.undeliverable
     assert (kept.id, len(delivery.undeliverable)) == ("m2", 1)
     assert "bytes, and a message of fake at most 400" in why
@@ -173,8 +173,8 @@ def test_a_body_that_cannot_be_divided_delays_no_other() -> None:
     deep = '{"Records":[{},{"x":' + "[" * 970 + "]" * 970 + '}],"pad":"' + "x" * 1000 + '"}'
     fake = Fake()
     done = deliver(fake, [message(1), message(2, body=deep), message(3, body="x" * 2000), message(4)], until=1e9)
-    assert sorted(one.id for one in fake.took) == ["m1", "m4"]
-    assert [(one.id, why[:25]) for one, why in done.undeliverable] == [
+    assert sorted(outgoing.id for outgoing in fake.took) == ["m1", "m4"]
+    assert [(outgoing.id, why[:25]) for outgoing, why in done.undeliverable] == [
         ("m2", "its body, which is too la"), ("m3", "its body, which is too la"),
     ]  # fmt: skip
     assert done.undeliverable[0][1].endswith("is nested too deeply")
@@ -189,10 +189,10 @@ def test_a_topic_that_fails_keeps_only_the_messages_of_its_types() -> None:
     given = [Outgoing(f"m{n}", f"type-{n}", "g", n, "b") for n in range(30)]
     delivery = deliver(ShardedTopics(route, topics), given, until=0, clock=lambda: 0)
     for arn, topic in topics.items():
-        own = [one.id for one in given if route.topic_of(one.event_type) == arn]
+        own = [outgoing.id for outgoing in given if route.topic_of(outgoing.event_type) == arn]
         assert own, "each topic has some of the types"
-        assert sorted(one.id for one in topic.took) == ([] if arn == down else sorted(own))
-    assert [route.topic_of(one.event_type) for one in delivery.left] == [down] * len(delivery.left)
+        assert sorted(outgoing.id for outgoing in topic.took) == ([] if arn == down else sorted(own))
+    assert [route.topic_of(outgoing.event_type) for outgoing in delivery.left] == [down] * len(delivery.left)
     assert delivery.sent + len(delivery.left) == 30
     assert down in str(delivery.error)
 
@@ -253,7 +253,7 @@ def test_the_code_of_a_failure_says_whose_fault_it_is() -> None:
     ]
     queue = QueueDestination(Client(Failed=failed), Named("q"), "", grouped=False)  # type: ignore[arg-type]
     refused = queue.send([message(n) for n in range(4)])
-    assert [(one.place, one.of_the_message) for one in refused] == [(0, False), (2, True), (3, False)]
+    assert [(refusal.place, refusal.of_the_message) for refusal in refused] == [(0, False), (2, True), (3, False)]
     assert refused[0].reason == "InternalError: later"
 
 
@@ -283,8 +283,8 @@ def test_queues_are_found_by_their_tag_on_all_pages() -> None:
         [("a", {"t": "orders", "u": "x"}), ("c", {"u": "orders"}), ("d", {"t": "clicks"})],
     ]
     queues = TaggedQueues(lambda: api, "t", {"mine"})
-    assert queues.of("orders") == ("a", "b")
-    assert queues.of("returns") == ()
+    assert queues.names_with_value("orders") == ("a", "b")
+    assert queues.names_with_value("returns") == ()
     assert [queues.has(name) for name in ("d", "gone", "mine", "c")] == [True, False, False, False]
 
 
@@ -292,14 +292,14 @@ def test_tags_are_read_again_after_a_minute_or_when_a_queue_was_missing() -> Non
     api, now = Tags(), [0.0]
     api.pages = [[("a", {"t": "orders"})]]
     queues = TaggedQueues(lambda: api, "t", (), clock=lambda: now[0])
-    assert queues.of("orders") == ("a",)
+    assert queues.names_with_value("orders") == ("a",)
     api.pages = [[]]
-    assert (queues.of("orders"), api.asked) == (("a",), 1)
+    assert (queues.names_with_value("orders"), api.asked) == (("a",), 1)
     queues.forget()
-    assert queues.of("orders") == ()
+    assert queues.names_with_value("orders") == ()
     api.pages = [[("b", {"t": "orders"})]]
     now[0] = 61.0
-    assert queues.of("orders") == ("b",)
+    assert queues.names_with_value("orders") == ("b",)
 
 
 def test_tags_that_cannot_be_read_are_an_error_and_no_empty_answer() -> None:
@@ -307,4 +307,4 @@ def test_tags_that_cannot_be_read_are_an_error_and_no_empty_answer() -> None:
         raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "GetResources")
 
     with pytest.raises(ClientError):
-        TaggedQueues(denied, "t", ()).of("orders")
+        TaggedQueues(denied, "t", ()).names_with_value("orders")

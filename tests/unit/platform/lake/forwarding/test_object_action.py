@@ -122,7 +122,7 @@ def test_what_s3_refuses_waits_and_delays_no_other_object() -> None:
     bucket.errors["no"] = ObjectForbidden("s3://landing/no: denied")
     bucket.labels["yes"] = {}
     delivery = deliver(tagger(bucket, tag={"a": "b"}), [message("no"), message("yes")], until=0, clock=lambda: 0)
-    assert (delivery.sent, [one.id for one in delivery.left]) == (1, ["m-no"])
+    assert (delivery.sent, [outgoing.id for outgoing in delivery.left]) == (1, ["m-no"])
     assert "denied" in str(delivery.error)
     bucket.errors["no"] = StoreError("S3 does not answer")
     delivery = deliver(tagger(bucket, tag={"a": "b"}), [message("no")], until=0, clock=lambda: 0)

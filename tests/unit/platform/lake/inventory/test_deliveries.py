@@ -33,7 +33,7 @@ class Objects:
         return self._head, None
 
     @contextmanager
-    def reading(self, version: S3Object) -> Iterator[io.BytesIO]:
+    def open_version(self, version: S3Object) -> Iterator[io.BytesIO]:
         assert version.etag != "checksum", "one request each"
         if not self._readable:
             raise ObjectForbidden("403")

@@ -44,7 +44,7 @@ def test_the_condition_keeps_the_rows_of_what_counts(configuration: str) -> None
     rows = ", ".join(f"('{bucket}', '{name}')" for bucket, name in GIVEN)
     condition = counted_rows_condition(GIVEN, left_out)
     kept = duckdb.sql(f"SELECT * FROM (VALUES {rows}) AS t(bucket, configuration) WHERE {condition}").fetchall()
-    assert sorted(kept) == sorted(tuple(one) for one in GIVEN if one not in left_out)
+    assert sorted(kept) == sorted(tuple(pair) for pair in GIVEN if pair not in left_out)
     assert {bucket for bucket, _ in kept} == set("abcd")
 
 

@@ -43,7 +43,7 @@ def test_what_is_kept_for_ever_is_never_put_over_an_object() -> None:
     store.operations.put("sql", "eva")
     store.forgotten.put(ForgetRequest("01", "eva", NOW, NOW, "person", "check", ("digest",)))
     batches = store.batches("landing.orders")
-    batches.decide(Batch("lake", "landing.orders", "g", 1, "s3a://b/t", -1, ()).sealed())
+    batches.decide(Batch("lake", "landing.orders", "g", 1, "s3a://b/t", -1, ()).seal())
     batches.retire(1, "eva")
 
     for place in (f"root/{place}" for place in CREATED):

@@ -38,14 +38,14 @@ def store(objects: Objects) -> LakeStore:
     ],
 )
 def test_a_stray_in_the_inbox_is_named_and_skipped(store: LakeStore, objects: Objects, key: str) -> None:
-    store.inbox.put([Manifest.new(table, "intake", [Hint("a")]) for table in (ORDERS, ITEMS)])
+    store.inbox.put([Manifest.create(table, "intake", [Hint("a")]) for table in (ORDERS, ITEMS)])
     objects.bodies[f"root/{key}"] = "?"
     contents = store.inbox.contents()
     assert [(backlog.table, backlog.hints) for backlog in contents.waiting] == [(ITEMS, 1), (ORDERS, 1)]
     (stray,) = contents.strays
     assert stray.startswith(f"s3://lake/root/{key} is no manifest and is skipped: ")
     assert stray.endswith("Move it away")
-    assert len(store.inbox.waiting(ORDERS)) == 1
+    assert len(store.inbox.waiting_manifests(ORDERS)) == 1
     assert store.table_keys() == {ORDERS, ITEMS}
 
 
@@ -55,7 +55,7 @@ def test_a_stray_among_the_births_is_named_and_skipped(store: LakeStore, objects
     objects.bodies[f"root/tables/{name}"] = "?"
     assert store.births.tables() == [ITEMS]
     assert store.table_keys() == {ITEMS}
-    (stray,) = store.births.strays()
+    (stray,) = store.births.describe_strays()
     assert stray == f"s3://lake/root/tables/{name} is no table's birth record and is skipped. Move it away"
 
 
@@ -95,4 +95,4 @@ def test_a_table_s_birth_is_found_behind_batches_that_only_refused_files(store: 
 
 
 def _batch(n: int, create: Create | None = None) -> Batch:
-    return Batch("lake", ORDERS, "g", n, "s3a://b/t", -1, (), create=create).sealed()
+    return Batch("lake", ORDERS, "g", n, "s3a://b/t", -1, (), create=create).seal()

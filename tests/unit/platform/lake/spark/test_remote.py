@@ -39,7 +39,7 @@ def test_it_is_shown_as_host_and_port_and_pyspark_gets_all(
     builder = DefaultChannelBuilder(remote.url)
     assert builder.token == remote.token
     assert remote.token in (None, SECRET)
-    assert SparkRemote.of(remote.environ) == remote
+    assert SparkRemote.from_environ(remote.environ) == remote
     assert SparkRemote.parse(remote.url) == remote
     assert SECRET not in remote.environ[REMOTE]
 
@@ -65,7 +65,7 @@ def test_an_address_that_is_none_is_not_repeated(text: str) -> None:
 
 
 def test_the_default_is_this_machine() -> None:
-    assert SparkRemote.of({}) == SparkRemote("sc://localhost:15002")
+    assert SparkRemote.from_environ({}) == SparkRemote("sc://localhost:15002")
 
 
 @pytest.mark.parametrize("code", grpc.StatusCode)
@@ -78,7 +78,7 @@ def test_no_refusal_repeats_the_token(code: grpc.StatusCode) -> None:
             return f"Authorization: Bearer {SECRET}, {QUOTED}"
 
     remote = SparkRemote.parse("sc://spark:1", SECRET)
-    text = spark._say(remote, 1.0, Refusal())
+    text = spark._format_error(remote, 1.0, Refusal())
     assert "s3cr3t" not in text
     assert "sc://spark:1" in text
     assert "\n" not in text

@@ -47,10 +47,10 @@ def use(session: Session, error: Exception | None = None, lost: Exception | None
 def test_a_view_has_a_name_of_its_own_and_is_gone_afterwards() -> None:
     session = Session()
     views = [temporary_view(session, "orders", session.rows()) for _ in range(2)]  # type: ignore[arg-type]
-    with views[0] as one, views[1] as other:
-        assert session.views == {one, other}
-        assert one.startswith("orders_")
-        assert one == one.lower()
+    with views[0] as text, views[1] as other:
+        assert session.views == {text, other}
+        assert text.startswith("orders_")
+        assert text == text.lower()
     assert session.views == set()
 
 

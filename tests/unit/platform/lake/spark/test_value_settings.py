@@ -13,7 +13,7 @@ from tests.support.tracked import ROOT
 from tidegate.platform.lake.spark import delta as module
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.remote import SparkRemote
-from tidegate.platform.lake.spark.session import configured
+from tidegate.platform.lake.spark.session import override_settings
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS, other_values
 from tidegate.platform.local.spark.conf import spark_conf
 
@@ -65,7 +65,7 @@ def test_nothing_is_substituted_and_ansi_is_on() -> None:
 
 def test_a_setting_for_a_while_leaves_what_was_there_before() -> None:
     session: Any = Session(**{"of.the.session": "1"})
-    with configured(session, {"of.the.session": "2", "of.spark": "3"}):
+    with override_settings(session, {"of.the.session": "2", "of.spark": "3"}):
         assert session.settings == {"of.the.session": "2", "of.spark": "3"}
     assert session.settings == {"of.the.session": "1"}
 

@@ -49,7 +49,7 @@ def test_each_kind_is_a_sentence_with_what_to_do() -> None:
         "joined_columns": ["a", "b"],
         "awaited_columns": ["before"],
     }
-    both = Collapse.together([met, Collapse(1, joined=("c",))])
+    both = Collapse.from_steps([met, Collapse(1, joined=("c",))])
     assert both == Collapse(2, 2, (), 3, (), ("a", "b", "c"), ())
 
 

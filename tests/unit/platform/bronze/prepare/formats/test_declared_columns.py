@@ -51,8 +51,8 @@ def _table(answer: Any, present: Probe | None = None, *, lost: bool = False) -> 
         delta=SimpleNamespace(file_columns=file_columns, check_session_alive=check_session_alive),
         source=SimpleNamespace(head=lambda key: present),
         lake=SimpleNamespace(store=store, config=SimpleNamespace(table_for=lambda key: key)),
-        inbox=store.inbox.of(_ORDERS),
-        waiting=lambda: store.inbox.waiting(_ORDERS),
+        inbox=store.inbox.table_inbox(_ORDERS),
+        waiting_manifests=lambda: store.inbox.waiting_manifests(_ORDERS),
         table_key=_ORDERS,
     )
 
@@ -61,7 +61,7 @@ def test_a_file_has_its_columns_and_one_that_cannot_be_read_is_quarantined() -> 
     good, bad = _file("a.orc"), _file("b.orc", b"broken")
     prepared = _prepared(good, bad)
     table = _table({"a.orc": _COLUMNS, "b.orc": "it cannot be read: torn; write the file again"})
-    (found,) = Orc().declared(table, [good, bad], prepared)
+    (found,) = Orc().add_declared_columns(table, [good, bad], prepared)
     assert (found.candidate, found.fields) == (good.candidate, tuple(_COLUMNS))
     (row,) = prepared.rows
     assert (row.key, row.reason) == ("b.orc", "it cannot be read: torn; write the file again")
@@ -71,7 +71,7 @@ def test_a_file_has_its_columns_and_one_that_cannot_be_read_is_quarantined() -> 
 def test_a_file_that_changed_while_it_was_read_is_not_blamed(present: Probe, deferred: int) -> None:
     file = _file("a.orc")
     prepared = _prepared(file)
-    assert Orc().declared(_table({"a.orc": "torn"}, present), [file], prepared) == []
+    assert Orc().add_declared_columns(_table({"a.orc": "torn"}, present), [file], prepared) == []
     assert (len(prepared.deferred), len(prepared.rows)) == (deferred, 1 - deferred)
 
 
@@ -79,11 +79,11 @@ def test_an_error_is_nobody_s_fault_and_the_loss_of_the_server_is_noted() -> Non
     file = _file("a.orc")
     error = PySparkException("denied")
     with pytest.raises(PySparkException, match="denied"):
-        Orc().declared(_table(error), [file], _prepared(file))
+        Orc().add_declared_columns(_table(error), [file], _prepared(file))
     table = _table(error, lost=True)
     with pytest.raises(ServerLost):
-        Orc().declared(table, [file], _prepared(file))
-    assert [manifest.hints for manifest in table.waiting()] == [1]
+        Orc().add_declared_columns(table, [file], _prepared(file))
+    assert [manifest.hints for manifest in table.waiting_manifests()] == [1]
 
 
 def test_a_column_is_in_the_file_or_in_its_path() -> None:

@@ -149,8 +149,8 @@ def test_a_column_that_the_table_spells_otherwise_has_the_table_s_name_in_the_co
     source, target = tmp_path / "source.parquet", tmp_path / "target.parquet"
     pq.write_table(pa.table({"ID": [1], "day": [2]}), source)
     plain = read_footer(source.read_bytes(), source.stat().st_size)
-    assert plain.spelled({"day": "day", "other": "Other"}) is plain
-    footer = plain.spelled({"id": "id", "day": "day"})
+    assert plain.with_spelling({"day": "day", "other": "Other"}) is plain
+    footer = plain.with_spelling({"id": "id", "day": "day"})
     assert (footer.copied, footer.renames) == ("column ID is id in the table", {"ID": "id"})
     write_copy(source, target, footer.renames)
     assert pq.read_table(target).to_pylist() == [{"id": 1, "day": 2}]
@@ -167,7 +167,7 @@ def test_of_a_file_that_spark_failed_on_the_copy_of_another_reader_is_read_if_th
     body = io.BytesIO()
     pq.write_table(pa.table({"id": range(50_000)}), body, use_dictionary=False)
     given = body.getvalue() if sound else with_a_page_of_nonsense(body.getvalue())
-    objects = SimpleNamespace(reading=lambda *_: nullcontext(io.BytesIO(given)), upload=upload)
+    objects = SimpleNamespace(open_version=lambda *_: nullcontext(io.BytesIO(given)), upload=upload)
     lake: Any = SimpleNamespace(
         store=SimpleNamespace(objects=objects, bucket="lake", key=lambda *parts: "/".join(parts))
     )

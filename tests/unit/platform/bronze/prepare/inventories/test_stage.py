@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import AnalysisException, PySparkException
 
 from tidegate.platform.bronze.prepare.inventories import stage as staging
-from tidegate.platform.bronze.prepare.inventories.stage import SMALL_BYTES, Entry, alike
+from tidegate.platform.bronze.prepare.inventories.stage import SMALL_BYTES, Entry, group_alike
 from tidegate.platform.core.inventory.delivery import Delivery, Subject, has_entered, superseded_reason
 from tidegate.platform.core.inventory.manifest import Column, Inventory, InventoryFile
 
@@ -33,11 +33,11 @@ def staged(condition: str) -> tuple[list[str], Mock]:
 
     table = Mock()
     table.source.head_many.return_value = {}
-    with patch.object(staging, "_written", written):
+    with patch.object(staging, "_write_rows", written):
         found = staging.stage(table, Mock(), prepared, entries)
     prepared.quarantine.assert_called_once()
     assert prepared.quarantine.call_args.args[0] is entries[3].candidate
-    return [one.delivery.subject.bucket for one, _ in found], prepared
+    return [item.delivery.subject.bucket for item, _ in found], prepared
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def entry_of(bucket: str, *sizes: int, key: str = "data/0.parquet", **more: Any)
 
 
 def test_small_inventories_of_one_format_and_the_same_columns_are_read_at_once() -> None:
-    one, two = (entry_of(bucket, 1, SMALL_BYTES - 1, columns=COLUMNS) for bucket in "ab")
-    assert alike([one, two]) == [[one, two]]
+    item, two = (entry_of(bucket, 1, SMALL_BYTES - 1, columns=COLUMNS) for bucket in "ab")
+    assert group_alike([item, two]) == [[item, two]]
     alone = [
         entry_of("c", 1, SMALL_BYTES, columns=COLUMNS),
         entry_of("d", columns=COLUMNS),
@@ -86,4 +86,4 @@ def test_small_inventories_of_one_format_and_the_same_columns_are_read_at_once()
         # Spark's address of such a file is not its key.
         entry_of("h", 1, columns=COLUMNS, key="data/a b.parquet"),
     ]
-    assert alike([one, *alone, two]) == [[one, two], *([each] for each in alone)]
+    assert group_alike([item, *alone, two]) == [[item, two], *([each] for each in alone)]

@@ -28,7 +28,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_types import Field, Simple, Type
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.schema.united import narrowest
+from tidegate.platform.core.schema.united import narrowest_columns
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 
@@ -77,7 +77,7 @@ class _Server:
             raise SparkUnreachable("nobody answers")
 
     def refusal(self, location: str, schema: TableSchema) -> str | None:
-        return "Delta wants no such column" if schema.named("refused") else None
+        return "Delta wants no such column" if schema.find_column("refused") else None
 
     def infer_json(self, asked: Mapping[str, Any], known: TableSchema, max_levels: int) -> dict[str, Any]:
         shown = []
@@ -85,7 +85,7 @@ class _Server:
             content = self.contents[key]
             columns = dict.fromkeys(content.columns, TEXT) if content.torn and by_line else content.columns
             shown.append([Field(name, kind) for name, kind in columns.items()])
-        fields = [{"name": one.name, "type": one.type.name, "nullable": True} for one in narrowest(shown)]  # type: ignore[union-attr]
+        fields = [{"name": field.name, "type": field.type.name, "nullable": True} for field in narrowest_columns(shown)]  # type: ignore[union-attr]
         return {"fields": fields}
 
     def load(
@@ -94,7 +94,7 @@ class _Server:
         counted = {}
         for key, by_line in self._read(reading, "read"):
             content = self.contents[key]
-            unknown = int(any(schema.named(name) is None for name in content.columns))
+            unknown = int(any(schema.find_column(name) is None for name in content.columns))
             bad = content.fate == "hopeless"
             counts = {"good": 0 if bad else 3 - unknown, "bad": 3 if bad else unknown}
             counted[f"s3://landing/{key}"] = {
@@ -150,7 +150,7 @@ class _Table:
             key=SimpleNamespace(prefix="orders/", bucket="landing", uri="s3://landing/orders/"),
             spec=TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/"}),
             lake=SimpleNamespace(store=store, config=SimpleNamespace(table_for=lambda key: key)),
-            inbox=store.inbox.of(ORDERS),
+            inbox=store.inbox.table_inbox(ORDERS),
             delta=self.server,
             source=SimpleNamespace(head_many=self._heads),
         )
@@ -165,7 +165,7 @@ class _Table:
             loading = self._loading()
             files = [
                 self._file(candidate)
-                for candidate in loading._to_read(
+                for candidate in loading._select_to_read(
                     loading.plan.candidates, SimpleNamespace(find=lambda *_: ())  # type: ignore[arg-type]
                 )
             ]  # fmt: skip
@@ -184,8 +184,10 @@ class _Table:
 
     def _loading(self) -> load.Load:
         inbox = self.handle.lake.store.inbox
-        manifests = self.handle.inbox.read([one.id for one in _sort_manifests(inbox.waiting(ORDERS))])
-        noted = [PlannedHint(hint, one.id) for one in manifests for hint in one.hints if hint.key]
+        manifests = self.handle.inbox.read(
+            [manifest.id for manifest in _sort_manifests(inbox.waiting_manifests(ORDERS))]
+        )
+        noted = [PlannedHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints if hint.key]
         taken = [*noted, *(PlannedHint(Hint(key, Event(f"{key}#0")), "m") for key in self.contents)]
         plan = make_plan(taken, dict.fromkeys(self.contents, S3Found("old", 1, 1)), {}, registered=False)
         birth = Birth("g", "s3a://lake/root/bronze/orders", "orders", False)
@@ -209,9 +211,11 @@ def test_columns_follow_from_the_files_that_enter_whatever_sets_they_are_read_in
     loading = table.run()
     entering = {key: content for key, content in contents.items() if content.fate == "sound"}
     known = {"a": LONG} if born else {}
-    shown = narrowest([Field(name, kind) for name, kind in one.columns.items()] for one in entering.values())
-    expected = {one.name: one.type for one in shown} | known
-    columns = {one.name: one.type for one in loading.prepared.schema.without(SOURCE_COLUMNS).columns}
+    shown = narrowest_columns(
+        [Field(name, kind) for name, kind in content.columns.items()] for content in entering.values()
+    )
+    expected = {field.name: field.type for field in shown} | known
+    columns = {column.name: column.type for column in loading.prepared.schema.without_columns(SOURCE_COLUMNS).columns}
     assert columns == expected, fates
     added = Counter(key for add in loading.prepared.adds for key in add.path.split(",") if key)
     assert added == Counter(entering.keys()), "each file that enters is staged once, with no other"
@@ -229,7 +233,7 @@ def test_a_file_that_leaves_refuses_no_other_by_what_it_declared_or_by_its_path(
         "orders/c.parquet": _Content({"x": DATE}, declares=True),
     }
     loading = _Table(contents, Random(0)).run()
-    found = loading.prepared.schema.without(SOURCE_COLUMNS)
+    found = loading.prepared.schema.without_columns(SOURCE_COLUMNS)
     assert (found.columns, found.partitions) == ((Field("x", LONG),), ())
     assert [add.path for add in loading.prepared.adds] == ["orders/b.parquet"]
     ends = {row.key: row.reason for row in loading.prepared.rows}

@@ -24,7 +24,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.request import SubjectKey
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.schema.united import holding, narrowest
+from tidegate.platform.core.schema.united import common_type, narrowest_columns
 from tidegate.platform.lake.suppression import Suppression
 
 KEY = SubjectKey("a secret that only this test has", "person")
@@ -41,8 +41,8 @@ class _Server:
 
     def infer_json(self, asked: Mapping[str, Any], known: TableSchema, max_levels: int) -> dict[str, Any]:
         taken = [row for row in self.rows if _fits(row, known.columns) and not self._is_left_out(row, known)]
-        found = narrowest([Field(name, _type(value)) for name, value in row.items()] for row in taken)
-        return {"fields": [one.json() for one in found]}
+        found = narrowest_columns([Field(name, _type(value)) for name, value in row.items()] for row in taken)
+        return {"fields": [field.json() for field in found]}
 
     def _is_left_out(self, row: Row, known: TableSchema) -> bool:
         paths = self.forgotten.paths(known.columns)
@@ -59,19 +59,21 @@ def _value(row: Any, path: Sequence[str]) -> Any:
 
 
 def _fits(row: Row, columns: Sequence[Field]) -> bool:
-    for one in columns:
-        value = row.get(one.name)
-        if isinstance(one.type, Struct) and value is not None:
-            if not isinstance(value, dict) or not _fits(value, one.type.fields):
+    for column in columns:
+        value = row.get(column.name)
+        if isinstance(column.type, Struct) and value is not None:
+            if not isinstance(value, dict) or not _fits(value, column.type.fields):
                 return False
-        elif one.type == Simple("long") and isinstance(value, str):
+        elif column.type == Simple("long") and isinstance(value, str):
             return False
     return True
 
 
 def _type(value: Any) -> Type:
     if isinstance(value, dict):
-        return Struct(tuple(sorted((Field(name, _type(one)) for name, one in value.items()), key=lambda one: one.name)))
+        return Struct(
+            tuple(sorted((Field(name, _type(item)) for name, item in value.items()), key=lambda field: field.name))
+        )
     return Simple("string" if isinstance(value, str) else "long")
 
 
@@ -84,8 +86,8 @@ def _columns(rows: Sequence[Row], subject: Sequence[str], monkeypatch: pytest.Mo
     def suppressed(*_: Any) -> Iterator[dict[str, Any]]:
         yield {}
 
-    monkeypatch.setattr(load_columns, "suppressed", suppressed)
-    columns, prepared = _load_columns(_Server(rows, forgotten), TableSchema.unborn({}, {}), forgotten)
+    monkeypatch.setattr(load_columns, "stage_suppressed", suppressed)
+    columns, prepared = _load_columns(_Server(rows, forgotten), TableSchema.from_declared({}, {}), forgotten)
     found = Candidate("orders/a.json", S3Found("e", 1, 1), ())
     assert columns.learn([SourceFile(found, Json(), "s3a://landing/orders/a.json", 1)]) == []
     return prepared.schema.columns
@@ -131,10 +133,10 @@ def _row(random: Random, subject: Sequence[str], who: Any, amount: Any = 5) -> d
 
 def _types(fields: Sequence[Field], above: str = "") -> dict[str, str]:
     found = {}
-    for one in fields:
-        inner = one.type.fields if isinstance(one.type, Struct) else ()
-        found[above + one.name] = "struct" if inner else one.type.sql()
-        found |= _types(inner, f"{above}{one.name}.")
+    for field in fields:
+        inner = field.type.fields if isinstance(field.type, Struct) else ()
+        found[above + field.name] = "struct" if inner else field.type.sql()
+        found |= _types(inner, f"{above}{field.name}.")
     return found
 
 
@@ -148,7 +150,7 @@ class _Formats:
         found: dict[str, Type] = {}
         for file in (file for group in asked["groups"] for file in group["files"]):
             for name, kind in self.contents[file["path"]].items():
-                found[name] = holding(found[name], kind) if name in found else kind
+                found[name] = common_type(found[name], kind) if name in found else kind
         return {"fields": [Field(name, kind).json() for name, kind in found.items()]}
 
     infer_csv = infer_json = infer
@@ -176,15 +178,15 @@ def test_every_file_that_may_have_a_new_column_is_asked_for_its_type(seed: int, 
         # Only the first object of JSON shows names before the file is read.
         shown = tuple(names if format.names_columns else names[: random.randint(1, len(names))])
         files.append(SourceFile(Candidate(path, S3Found("e", 1, 1), ()), format, path, 1, names=shown))
-    schema = TableSchema((Field("id", Simple("long")),)) if born else TableSchema.unborn({"id": "bigint"}, {})
+    schema = TableSchema((Field("id", Simple("long")),)) if born else TableSchema.from_declared({"id": "bigint"}, {})
     columns, prepared = _load_columns(_Formats(contents), schema, None)
     prepared.base = schema if born else None
     assert columns.take(files) == []
     seen = prepared.schema
-    unknown = [one for one in files if any(seen.named(name) is None for name in contents[one.path])]
-    assert not any(one.format.names_columns for one in unknown), "a header names all columns of its file"
+    unknown = [file for file in files if any(seen.find_column(name) is None for name in contents[file.path])]
+    assert not any(source.format.names_columns for source in unknown), "a header names all columns of its file"
     assert columns.learn(unknown) == []
-    wanted = narrowest([Field(name, kind) for name, kind in one.items()] for one in contents.values())
+    wanted = narrowest_columns([Field(name, kind) for name, kind in content.items()] for content in contents.values())
     assert _types(prepared.schema.columns) == _types(wanted)
 
 
@@ -198,10 +200,10 @@ def test_if_delta_refuses_one_file_the_others_bring_no_types_in_halves(
     files = [SourceFile(Candidate(path, S3Found("e", 1, 1), ()), Json(), path, 1, names=("x",)) for path in contents]
 
     def refusal(_table: Any, _work: Any, schema: TableSchema) -> str | None:
-        return "Delta refuses it" if schema.named("refused") else None
+        return "Delta refuses it" if schema.find_column("refused") else None
 
     monkeypatch.setattr(load_columns, "refusal", refusal)
-    columns, prepared = _load_columns(_Formats(contents), TableSchema.unborn({}, {}), None)
+    columns, prepared = _load_columns(_Formats(contents), TableSchema.from_declared({}, {}), None)
     before = prepared.schema
     assert columns.learn(files) == [(files[3], "Delta refuses it")]
     assert prepared.schema == before

@@ -64,7 +64,7 @@ class Store:
         return self._body[:length]
 
     @contextmanager
-    def reading(self, version: S3Object) -> Iterator[BinaryIO]:
+    def open_version(self, version: S3Object) -> Iterator[BinaryIO]:
         yield io.BytesIO(self._body)
 
 

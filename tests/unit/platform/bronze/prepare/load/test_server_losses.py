@@ -47,15 +47,15 @@ def _file(key: str, etag: str = "e1") -> Any:
 
 def _plan(lake: Any, keys: list[str], etag: str = "e1") -> Plan:
     """Plan all waiting hints, as the step look does."""
-    ids = [manifest.id for manifest in _sort_manifests(lake.store.inbox.waiting(ORDERS))]
-    manifests = lake.store.inbox.of(ORDERS).read(ids)
+    ids = [manifest.id for manifest in _sort_manifests(lake.store.inbox.waiting_manifests(ORDERS))]
+    manifests = lake.store.inbox.table_inbox(ORDERS).read(ids)
     noted = [PlannedHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
     taken = [*noted, *(PlannedHint(Hint(key, Event(f"{key}#0")), "m") for key in keys)]
     return make_plan(taken, dict.fromkeys(keys, S3Found(etag, 1, 1)), {}, registered=False)
 
 
 def test_ten_thousand_files_lose_the_server_four_times_until_the_file_at_fault_is_quarantined(lake: Any) -> None:
-    table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
+    table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.table_inbox(ORDERS))
     read = [f"orders/{i}.json" for i in range(10_000)]
     lost = 0
     while True:
@@ -71,7 +71,7 @@ def test_ten_thousand_files_lose_the_server_four_times_until_the_file_at_fault_i
         server_lost(table, fatal)
         lost += 1
     assert lost == 4
-    notes = lake.store.inbox.waiting(ORDERS)
+    notes = lake.store.inbox.waiting_manifests(ORDERS)
     assert sorted(note.hints for note in notes) == [1, 1, 100, 10_000]
     # Only that file was read alone, and only its notes record it.
     assert [candidate.key for candidate in plan.candidates if quarantine_reason(plan, candidate)] == ["orders/777.json"]
@@ -80,15 +80,15 @@ def test_ten_thousand_files_lose_the_server_four_times_until_the_file_at_fault_i
 
 
 def test_the_notes_of_other_bytes_say_nothing(lake: Any) -> None:
-    table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
+    table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.table_inbox(ORDERS))
     for _ in range(2):
         server_lost(table, [_file("a")])
     (at_fault,) = (plan := _plan(lake, ["a"])).candidates
     reason = quarantine_reason(plan, at_fault)
     assert reason is not None
     assert "tidegate redrive" in reason
-    (mended,) = (plan := _plan(lake, ["a"], etag="e2")).candidates
-    assert quarantine_reason(plan, mended) is None
+    (fixed,) = (plan := _plan(lake, ["a"], etag="e2")).candidates
+    assert quarantine_reason(plan, fixed) is None
     assert [len(some) for some in sets_to_read(plan, [_file("a", "e2"), _file("b", "e2")])] == [2]
 
 
@@ -100,13 +100,13 @@ def test_the_newest_note_is_taken_first_then_the_oldest_hints() -> None:
 
 def test_a_file_of_a_rebuild_that_loses_the_server_ends_with_its_notes_though_events_come(lake: Any) -> None:
     """Otherwise its hint would stay and lose the server again. A refused file keeps its state in the ledger."""
-    table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.of(ORDERS))
+    table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.table_inbox(ORDERS))
     keys = [f"orders/{i}.csv" for i in range(10)]
     hints = [Hint(key, Rebuild(Replacement(1, 1))) for key in keys]
-    lake.store.inbox.put([page := Manifest.new(ORDERS, "rebuild", hints)])
+    lake.store.inbox.put([page := Manifest.create(ORDERS, "rebuild", hints)])
     for losses in range(9):
-        ids = _select_manifests(_sort_manifests(lake.store.inbox.waiting(ORDERS)), len(keys))
-        manifests = lake.store.inbox.of(ORDERS).read(ids)
+        ids = _select_manifests(_sort_manifests(lake.store.inbox.waiting_manifests(ORDERS)), len(keys))
+        manifests = lake.store.inbox.table_inbox(ORDERS).read(ids)
         taken = [PlannedHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
         found, known = S3Found("e1", 1, 1), LastState(Status.COMMITTED, "e1", 1)
         plan = make_plan(taken, dict.fromkeys(keys, found), dict.fromkeys(keys, known), registered=False)
@@ -116,7 +116,7 @@ def test_a_file_of_a_rebuild_that_loses_the_server_ends_with_its_notes_though_ev
             break
         sets = sets_to_read(plan, [_file(key) for key in keys])
         server_lost(table, next(some for some in sets if any(file.candidate.key == keys[7] for file in some)))
-        lake.store.inbox.put([Manifest.new(ORDERS, "intake", [Hint(f"new{losses}", Event(f"{losses}#0"))])])
+        lake.store.inbox.put([Manifest.create(ORDERS, "intake", [Hint(f"new{losses}", Event(f"{losses}#0"))])])
     assert losses == 3
 
 
@@ -129,20 +129,22 @@ def test_only_the_loss_of_the_server_is_noted(lake: Any, gone: Exception, monkey
         raise gone
 
     work: Any = SimpleNamespace(plan=Plan())
-    inbox, spec = lake.store.inbox.of(ORDERS), SimpleNamespace(personal=None)
+    inbox, spec = lake.store.inbox.table_inbox(ORDERS), SimpleNamespace(personal=None)
     table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=inbox, spec=spec)
     loading = load.Load(table, work)
     monkeypatch.setattr(load.Load, "_stage", fail)
     table.delta = SimpleNamespace(check_session_alive=lambda: None)
     with pytest.raises(PySparkException, match="the connection broke"):
         loading._stage_all([_file("a"), _file("b")])
-    assert lake.store.inbox.waiting() == []
+    assert lake.store.inbox.waiting_manifests() == []
     table.delta = SimpleNamespace(check_session_alive=lose)
     with pytest.raises(ServerLost, match=r"while it read 2 files of landing\.orders"):
         loading._stage_all([_file("a"), _file("b")])
     with pytest.raises(ServerLost, match=r"while it read a alone of landing\.orders"):
         loading._stage_all([_file("a")])
-    notes = lake.store.inbox.of(ORDERS).read([manifest.id for manifest in lake.store.inbox.waiting(ORDERS)])
+    notes = lake.store.inbox.table_inbox(ORDERS).read(
+        [manifest.id for manifest in lake.store.inbox.waiting_manifests(ORDERS)]
+    )
     assert sorted((hint.key, hint.cause.alone, hint.cause.etag) for note in notes for hint in note.hints) == [
         ("a", False, "e1"), ("a", True, "e1"), ("b", False, "e1"),
     ]  # fmt: skip
@@ -151,34 +153,34 @@ def test_only_the_loss_of_the_server_is_noted(lake: Any, gone: Exception, monkey
 def test_a_producer_whose_files_lose_the_server_one_after_the_other_stops_its_own_table_only(lake: Any) -> None:
     """Each file is quarantined after two losses. Without a quota, N files would cost 2 N restarts of the one server."""
     tables = {
-        key: SimpleNamespace(table_key=key, lake=lake, inbox=lake.store.inbox.of(key))
+        key: SimpleNamespace(table_key=key, lake=lake, inbox=lake.store.inbox.table_inbox(key))
         for key in (ORDERS, "landing.other")
     }
     table: Any = tables[ORDERS]
     lost = 0
     for number in range(20):
-        require_awake(table, table.inbox.waiting())
+        require_awake(table, table.inbox.waiting_manifests())
         error = server_lost(table, [_file(f"{number // 2}")])
         lost += 1
-        if any(rest_of(manifest.id) for manifest in table.inbox.waiting()):
+        if any(rest_of(manifest.id) for manifest in table.inbox.waiting_manifests()):
             break
         if number % 2:  # The file is quarantined, and its notes go with its batch.
-            table.inbox.delete(manifest.id for manifest in table.inbox.waiting())
+            table.inbox.delete(manifest.id for manifest in table.inbox.waiting_manifests())
     assert lost == MAX_LOSSES
     assert "landing.orders rests until" in str(error)
     assert "materialize its partition by hand" in str(error)
     with pytest.raises(TableRests, match=r"no files of landing\.orders are read now.*rests until 20\d\d-.* UTC"):
-        require_awake(table, table.inbox.waiting())
+        require_awake(table, table.inbox.waiting_manifests())
     other: Any = tables["landing.other"]
     server_lost(other, [_file("a")])
-    require_awake(other, other.inbox.waiting())
+    require_awake(other, other.inbox.waiting_manifests())
     # The listing of the inbox shows it, so that no run is requested; other tables are not affected.
     now = time.time()
-    rests = {backlog.folder: backlog.rests for backlog in lake.store.inbox.tour()}
+    rests = {backlog.folder: backlog.rests for backlog in lake.store.inbox.walk_backlogs()}
     assert 0 < rests[ORDERS] - now <= 24 * 3600
     assert rests["landing.other"] == 0
     for at, due in ((now, ["landing.other"]), (rests[ORDERS] + 1, [ORDERS, "landing.other"])):
-        tour = lake.store.inbox.tour()
+        tour = lake.store.inbox.walk_backlogs()
         config: Any = SimpleNamespace(
             settings=lambda _: SimpleNamespace(window=0, max_files=9), intake=SimpleNamespace(every=1)
         )
@@ -191,41 +193,43 @@ def test_a_producer_that_makes_a_table_for_each_loss_has_one_quota(lake: Any) ->
     resting = []
     for number in range(MAX_LOSSES + 2):
         key = f"landing.found.t{number}"
-        table: Any = SimpleNamespace(table_key=key, lake=lake, inbox=lake.store.inbox.of(key))
+        table: Any = SimpleNamespace(table_key=key, lake=lake, inbox=lake.store.inbox.table_inbox(key))
         server_lost(table, [_file("a")])
-        resting.append(any(rest_of(manifest.id) for manifest in table.inbox.waiting()))
+        resting.append(any(rest_of(manifest.id) for manifest in table.inbox.waiting_manifests()))
     assert resting == [False] * (MAX_LOSSES - 1) + [True] * 3
     for key in ("landing.foundry.t", ORDERS):
-        other: Any = SimpleNamespace(table_key=key, lake=lake, inbox=lake.store.inbox.of(key))
+        other: Any = SimpleNamespace(table_key=key, lake=lake, inbox=lake.store.inbox.table_inbox(key))
         server_lost(other, [_file("a")])
-        require_awake(other, other.inbox.waiting())
+        require_awake(other, other.inbox.waiting_manifests())
 
 
 def test_a_table_with_more_manifests_than_a_page_rests_too(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The note comes after them in S3's order. Without it each tick would request a run that fails."""
     monkeypatch.setattr("tidegate.platform.lake.lake_root.inbox._MAX_TABLE_OBJECTS", 3)
-    inboxes = {key: lake.store.inbox.of(key) for key in (ORDERS, "landing.other")}
+    inboxes = {key: lake.store.inbox.table_inbox(key) for key in (ORDERS, "landing.other")}
     for key, inbox in inboxes.items():
-        inbox.put(Manifest.new(key, "intake", [Hint(str(number))]) for number in range(4))
-    inboxes[ORDERS].put([Manifest.rest(ORDERS, 2_000_000_000.0)])
-    tour = {backlog.folder: (backlog.hints, backlog.whole, backlog.rests) for backlog in lake.store.inbox.tour()}
+        inbox.put(Manifest.create(key, "intake", [Hint(str(number))]) for number in range(4))
+    inboxes[ORDERS].put([Manifest.create_rest(ORDERS, 2_000_000_000.0)])
+    tour = {
+        backlog.folder: (backlog.hints, backlog.whole, backlog.rests) for backlog in lake.store.inbox.walk_backlogs()
+    }
     assert tour == {ORDERS: (3, False, 2_000_000_000.0), "landing.other": (3, False, 0.0)}
 
 
 def test_the_end_of_a_rest_goes_with_the_next_batch_and_holds_no_hint(lake: Any) -> None:
-    inbox = lake.store.inbox.of(ORDERS)
-    inbox.put([rest := Manifest.rest(ORDERS, 2_000_000_000.0)])
+    inbox = lake.store.inbox.table_inbox(ORDERS)
+    inbox.put([rest := Manifest.create_rest(ORDERS, 2_000_000_000.0)])
     assert Manifest.from_json(rest.to_json(), "x") == rest
     assert rest_of(rest.id) == 2_000_000_000.0
     assert rest_of(f"rests-{'Z' * 26}-0-0-0") == rest_of("01HXYZ0000000000000000000A-1") == 0.0
     table: Any = SimpleNamespace(inbox=inbox, spec=SimpleNamespace(max_files=9))
-    (backlog,) = lake.store.inbox.tour()
+    (backlog,) = lake.store.inbox.walk_backlogs()
     assert (backlog.hints, backlog.since, backlog.rests) == (0, 0.0, 2_000_000_000.0)
-    hints = Manifest.new(ORDERS, "intake", [Hint("a")])
-    waiting = _sort_manifests([WaitingManifest(ORDERS, hints.id, 1, 0.0), *inbox.waiting()])
+    hints = Manifest.create(ORDERS, "intake", [Hint("a")])
+    waiting = _sort_manifests([WaitingManifest(ORDERS, hints.id, 1, 0.0), *inbox.waiting_manifests()])
     assert _select_manifests(waiting, 9) == [rest.id, hints.id]
     assert look(table, Clock(-1, 0)) is None
-    assert inbox.waiting() == []
+    assert inbox.waiting_manifests() == []
 
 
 def test_notes_of_losses_end_after_a_day(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,7 +176,7 @@ def test_statistics_are_kept_of_32_columns() -> None:
 
 def test_what_a_column_always_says() -> None:
     found = footer(pa.table({"Day": [date(2024, 1, 1)] * 2, "n": [1, 2], "s": ["x", None]}))
-    assert [found.always(name) for name in ("day", "n", "s", "none")] == ["2024-01-01", None, None, None]
+    assert [found.constant_text(name) for name in ("day", "n", "s", "none")] == ["2024-01-01", None, None, None]
 
 
 @pytest.mark.parametrize(

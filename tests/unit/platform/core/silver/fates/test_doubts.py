@@ -89,7 +89,7 @@ def test_a_key_that_silver_has_twice_is_looked_up(sampled: SampledTables) -> Non
     assert doubts_history(ROWS, [*have, have[1]], RULES, sampled)
     newest = replace(row(2, 2, None), values="b")
     silver = SilverRow("b", deleted=False, of_dumps=True)
-    dumped = replace(sampled, dumps=Dumps.of([(LAST - 2, order(2))]))
+    dumped = replace(sampled, dumps=Dumps.from_found([(LAST - 2, order(2))]))
     assert not doubts_row([newest], silver, LAST - 2, dumped)
     assert doubts_row([newest], replace(silver, rows=2), LAST - 2, dumped)
 
@@ -103,7 +103,7 @@ def test_a_truncate_separates_rows_of_equal_values() -> None:
 
 def test_a_current_row_that_is_older_than_a_dump_is_looked_up() -> None:
     rules = replace(RULES, of_dumps=True)
-    dumps = Dumps.of([(LAST - 1, order(1)), (LAST - 2, order(2))])
+    dumps = Dumps.from_found([(LAST - 1, order(1)), (LAST - 2, order(2))])
     rows = [row(1, 1, "a")]
     gone = [replace(stored(rows)[0], valid_to=order(2), is_current=False)]
     for sampled in (replace(WHOLE, dumps=dumps), replace(PARTS, dumps=dumps)):
@@ -113,7 +113,7 @@ def test_a_current_row_that_is_older_than_a_dump_is_looked_up() -> None:
 
 def test_a_row_that_is_no_change_raises_no_doubt_about_an_older_row_of_its_key() -> None:
     rules = replace(RULES, of_dumps=True)
-    dumps = Dumps.of([(LAST - 1, order(1)), (LAST - 2, order(2))])
+    dumps = Dumps.from_found([(LAST - 1, order(1)), (LAST - 2, order(2))])
     rows = [row(1, 1, "a"), row(2, 2, "b", skipped=True)]
     silver = SilverRow(rows[0].values, deleted=False, of_dumps=True)
     for sampled in (replace(WHOLE, dumps=dumps), replace(PARTS, dumps=dumps)):
@@ -138,7 +138,7 @@ def test_a_row_that_is_no_change_raises_no_doubt_about_an_older_row_of_its_key()
 def test_a_row_of_the_newest_dump_is_there_and_no_other(
     rows: list[KeyRow], silver: SilverRow | None, at: int | None, whole: bool, parts: bool
 ) -> None:
-    dumps = Dumps.of([(LAST - 1, order(1)), (LAST - 2, order(2))])
+    dumps = Dumps.from_found([(LAST - 1, order(1)), (LAST - 2, order(2))])
     rank = None if at is None else LAST - at
     rows = [replace(each, values=json.loads(each.values)["v"]) for each in rows]
     assert doubts_row(rows, silver, rank, replace(WHOLE, dumps=dumps)) is whole

@@ -31,17 +31,17 @@ def row(at: int, **more: Any) -> KeyRow:
 )
 def test_a_dump_with_rows_in_quarantine_implies_no_deletes(rows: list[KeyRow], gone: list[str]) -> None:
     """Dumps 2, 3 and 6 have rows in quarantine. Dump 4 follows dump 1."""
-    dumps = Dumps.of((LAST - at, str(at)) for at in (4, 1, 5))
+    dumps = Dumps.from_found((LAST - at, str(at)) for at in (4, 1, 5))
     assert [each.order for each in with_gone(rows, dumps, mark=9) if each.is_implied] == gone
 
 
 def test_the_oldest_newer_dump_follows() -> None:
-    dumps = Dumps.of([(7, "b"), (3, "c"), (9, "a")])
+    dumps = Dumps.from_found([(7, "b"), (3, "c"), (9, "a")])
     assert dumps.newest == 3
-    found = [dumps.after(rank) for rank in (3, 4, 7, 8, 9, 99)]
+    found = [dumps.find_oldest_after(rank) for rank in (3, 4, 7, 8, 9, 99)]
     assert found == [None, (3, "c"), (3, "c"), (7, "b"), (7, "b"), (9, "a")]
     assert Dumps().newest is None
-    assert Dumps().after(1) is None
+    assert Dumps().find_oldest_after(1) is None
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from tidegate.platform.core.silver.fates.dumps import Dumps, with_gone
 from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, Replay, json_values, replay
 from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
-from tidegate.platform.core.silver.fates.sentences import copied, of_history
+from tidegate.platform.core.silver.fates.sentences import copied_row_sentence, history_sentences
 
 RULES = HistoryRules(("v",))
 LAST = 100
@@ -45,7 +45,7 @@ def _at(text: str) -> Any:
 
 
 def fates(rows: list[KeyRow], rules: HistoryRules = RULES, stored: tuple[Interval, ...] = ()) -> list[Fate]:
-    return [fate for fate, _ in of_history(rows, replay(rows, stored, rules))]
+    return [fate for fate, _ in history_sentences(rows, replay(rows, stored, rules))]
 
 
 def test_a_change_opens_an_interval_and_ends_the_one_before() -> None:
@@ -55,7 +55,7 @@ def test_a_change_opens_an_interval_and_ends_the_one_before() -> None:
     assert [each.is_current for each in intervals(found)] == [False, False, False, False, True]
     assert [each.joined for each in intervals(found)] == [False, True, False, False, False]
     assert replay(rows, intervals(found), RULES).is_right
-    assert of_history(rows, found) == [
+    assert history_sentences(rows, found) == [
         (Fate.OPENED, "opened the interval from 1, which ended at 3 by the next change"),
         (Fate.OPENED, "ended the interval from 1, and opened the interval from 3, which ended at 7 by a delete"),
         (Fate.JOINED, "its tracked values are those of the change before: part of the interval from 3"),
@@ -69,7 +69,7 @@ def test_a_late_change_cuts_an_interval_and_what_was_joined_is_apart() -> None:
     found = replay(rows, (), RULES)
     assert shown(found) == [("a", 1, 3), ("b", 3, 5), ("a", 5, None)]
     assert fates(rows) == [Fate.OPENED, Fate.OPENED, Fate.CUT, Fate.TOMBSTONE]
-    assert of_history(rows, found)[2][1] == (
+    assert history_sentences(rows, found)[2][1] == (
         "came late, after batch 2, cut the interval from 1, and opened the interval from 3, which ended at 5 by the "
         "next change"
     )
@@ -94,7 +94,7 @@ def test_of_an_equal_order_the_last_row_counts_and_the_others_give_what_it_leave
         {"v": "e"},
     ]
     assert fates(rows)[1:4] == [Fate.TIE, Fate.OPENED, Fate.TIE]
-    assert of_history(rows, found)[3][1] == "the same change as the row of batch 2"
+    assert history_sentences(rows, found)[3][1] == "the same change as the row of batch 2"
 
 
 def test_a_truncate_ends_what_is_valid_then_and_nothing_is_carried_over_it() -> None:
@@ -103,7 +103,7 @@ def test_a_truncate_ends_what_is_valid_then_and_nothing_is_carried_over_it() -> 
     found = replay(rows, (), rules)
     assert shown(found) == [("a", 1, 3), ("b", 3, 4), ("b", 4, 6)]
     assert not any(each.is_current for each in intervals(found))
-    assert of_history(rows, found)[2][1] == "opened the interval from 4, which ended at 6 by a truncate"
+    assert history_sentences(rows, found)[2][1] == "opened the interval from 4, which ended at 6 by a truncate"
 
 
 def test_rows_that_are_no_changes_have_no_interval() -> None:
@@ -183,13 +183,13 @@ def test_of_a_key_with_too_many_rows_the_oldest_that_was_read_is_taken_as_silver
 
 
 def test_a_key_that_the_next_dump_does_not_have_is_gone() -> None:
-    dumps = Dumps.of((LAST - at, order(at)) for at in (1, 2, 3, 5))
+    dumps = Dumps.from_found((LAST - at, order(at)) for at in (1, 2, 3, 5))
     rows = with_gone([row(1, 1, "a"), row(3, 2, "a"), row(9, 3, "a", skipped=True)], dumps, mark=9)
     assert [_at(each.order) for each in rows if each.is_implied] == [2, 5]
     rules = replace(RULES, of_dumps=True)
     found = replay(rows, (), rules)
     assert shown(found) == [("a", 1, 2), ("a", 3, 5)]
-    assert of_history(rows, found)[-1] == (
+    assert history_sentences(rows, found)[-1] == (
         Fate.GONE,
         "the dump 5 does not have the key: that ended the interval from 3",
     )
@@ -201,7 +201,7 @@ def test_a_key_that_the_next_dump_does_not_have_is_gone() -> None:
 
 
 def test_a_row_that_is_no_change_shows_that_its_dump_has_the_key() -> None:
-    dumps = Dumps.of((LAST - at, order(at)) for at in (1, 2, 3))
+    dumps = Dumps.from_found((LAST - at, order(at)) for at in (1, 2, 3))
     rows = [row(1, 1, "a"), row(2, 2, "b", skipped=True), row(2, 2, "c", violated="known")]
     assert [_at(each.order) for each in with_gone(rows, dumps, mark=9) if each.is_implied] == [3]
     waits = with_gone(rows, dumps, mark=1)
@@ -223,4 +223,6 @@ def test_a_row_that_silver_has_twice_is_a_fault() -> None:
     assert replay(rows, have, RULES).is_right
     found = replay(rows, (*have, have[0]), RULES)
     assert (found.is_right, found.differing, found.copies) == (False, (), (have[0],))
-    assert copied("silver.t", 2, found.copies[0].order).startswith("silver.t has 2 rows of the change of order 1, and")
+    assert copied_row_sentence("silver.t", 2, found.copies[0].order).startswith(
+        "silver.t has 2 rows of the change of order 1, and"
+    )
