@@ -55,7 +55,7 @@ def build_costs(config: LakeConfig) -> list[dg.AssetsDefinition]:
 
 
 def page_metadata(table: TableReport) -> dict[str, Any]:
-    """Returns what the page of a table shows of its cost."""
+    """Return what the page of a table shows of its cost."""
     now = table.months[0]
     return {
         "cost_of_month": round(now.total, 4),
@@ -65,7 +65,7 @@ def page_metadata(table: TableReport) -> dict[str, Any]:
 
 
 def costs_metadata(costs: LakeCosts, figures: Figures, spec: CostsSpec, more_pages: int = 0) -> dict[str, Any]:
-    """Returns the report of all tables as metadata.
+    """Return the report of all tables as metadata.
 
     Args:
         costs: of the tables.

@@ -56,7 +56,7 @@ class Counted:
         self._seen = (0, 0)
 
     def since(self) -> tuple[Counter[str], Counter[str], Counter[str]]:
-        """Returns S3 methods, DynamoDB operations, and requests of checkpoint and clean-up since the last call."""
+        """Return S3 methods, DynamoDB operations, and requests of checkpoint and clean-up since the last call."""
         log, dynamodb = (list(rule.requests) for rule in self._rules)
         new, calls = log[self._seen[0] :], dynamodb[self._seen[1] :]
         self._seen = len(log), len(dynamodb)
@@ -65,7 +65,7 @@ class Counted:
 
 
 def split_requests(requests: list[str]) -> tuple[list[str], Counter[str]]:
-    """Returns the requests of the commit itself, and the number of requests of its `checkpoint` and `clean_up`."""
+    """Return the requests of the commit itself, and the number of requests of its `checkpoint` and `clean_up`."""
     end = next((i + 1 for i, text in enumerate(requests) if _CHECKPOINTED.match(text)), len(requests))
     plain = [request for request in requests[:end] if not _CHECKPOINT.search(request)]
     return plain, Counter(checkpoint=end - len(plain), clean_up=len(requests) - end)
@@ -77,7 +77,7 @@ def _kind(request: str) -> str:
 
 
 def tidegate_commits(delta: Delta, s3: Any, table: str) -> Commit:
-    """Commits of batches through `add_files`, with one registered file each."""
+    """Return commits of batches through `add_files`, with one registered file each."""
     location, last = f"s3a://{BUCKET}/{table}", -1
     properties = {"tidegate.lake": "bench", "tidegate.generation": "g", "tidegate.table": table}
 
@@ -99,7 +99,7 @@ def tidegate_commits(delta: Delta, s3: Any, table: str) -> Commit:
 
 
 def delta_commits(delta: Delta, s3: Any, table: str) -> Commit:
-    """Plain appends with a transaction, as users of Delta write them."""
+    """Return plain appends with a transaction, as users of Delta write them."""
 
     def commit(n: int) -> None:
         frame = delta.session.range(n, n + 1)
@@ -130,7 +130,7 @@ def _server(home: Path, aws: LocalAws, proxy: FaultProxy, store: str | None) -> 
 
 
 def measure(home: Path, aws: LocalAws, name: str, commits: int) -> dict[str, Any]:
-    """Returns the figures of one variant per commit: medians, and the first and last commits to show growth."""
+    """Return the figures of one variant per commit: medians, and the first and last commits to show growth."""
     store, make = VARIANTS[name]
     table = re.sub(r"\W+", "_", name)
     s3 = boto3.client("s3", endpoint_url=aws.endpoint, region_name=REGION)

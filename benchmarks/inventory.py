@@ -43,7 +43,7 @@ _TABLE = {"name": "objects", "prefix": "inventory/", "mode": "inventory"}
 
 
 def _file(bucket: str, rows: int) -> bytes:
-    """The inventory of a bucket with files by day and hour, in one Parquet file."""
+    """Return the inventory of a bucket with files by day and hour, in one Parquet file."""
     numbers = np.arange(rows)
     texts = pc.cast(pa.array(numbers), pa.string())
     values = {
@@ -106,7 +106,7 @@ def _cost_report(lake: TestLake, rows: int) -> Spent:
 
 
 def measure(machine: Machine, buckets: int, rows: int, days: int) -> dict[str, Any]:
-    """Returns seconds, CPU seconds and the ratios."""
+    """Return seconds, CPU seconds and the ratios."""
     lake = machine.lake("inventories", [_TABLE])
     ours, bare = [], []
     for day in range(-1, days + 1):

@@ -74,7 +74,7 @@ class _Table:
         return took
 
     def checkpoints(self) -> int:
-        """Returns the number of checkpoints."""
+        """Return the number of checkpoints."""
         found = self._lake.lake.store.objects.list_under(self._lake.bucket, "files/_delta_log/")
         return sum(item.key.endswith(".checkpoint.parquet") for item in found)
 
@@ -96,7 +96,7 @@ def _measured(machine: Machine, table: _Table, commits: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     chosen = arguments("large_table", live=1_000_000, commits=100)
     with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine:
         table = _Table(machine.lake("large", [{"name": "files", "prefix": "files/", "format": "parquet"}]))

@@ -51,7 +51,7 @@ def _fill(lake: TestLake, ledger: Ledger, rows: int, key: str) -> None:
 
 
 def _looked(lake: TestLake, ledger: Ledger, rows: int, key: str) -> dict[str, Any]:
-    """Returns medians by the number of keys."""
+    """Return medians by the number of keys."""
     version, n = ledger.clock()
     step, found = iter(range(1, rows)), {}
     for asked in _ASKED:

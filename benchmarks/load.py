@@ -140,13 +140,13 @@ class _CountedCalls:
         return counted
 
     def stop(self) -> dict[str, int]:
-        """The calls by name."""
+        """Return the calls by name."""
         self._client._stub = self._stub
         return dict(self._made)
 
 
 def _drifting(rows: Iterable[tuple[Any, ...]]) -> bytes:
-    """Returns objects of which each has another type of price than the one before, and every third has more fields."""
+    """Return objects of which each has another type of price than the one before, and every third has more fields."""
     names = _HEADER.split(",")
     lines = []
     for n, row in enumerate(rows):
@@ -186,7 +186,7 @@ def _variants(machine: Machine, rows: int, files: int) -> dict[str, Any]:
 
 
 def measure(machine: Machine, rows: int, files: int, megabytes: int) -> dict[str, Any]:
-    """Returns the ratios of bare Spark's seconds to ours, by format."""
+    """Return the ratios of bare Spark's seconds to ours, by format."""
     found: dict[str, Any] = {"rows": rows, "files": files, **_variants(machine, rows, files)}
     tables = [
         {"name": f"{form}_{kind}", "prefix": f"{form}_{kind}/", "format": form, **options}

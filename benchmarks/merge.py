@@ -146,7 +146,7 @@ def _bare(lake: TestLake, paths: Sequence[str], to: str) -> Spent:
 
 
 def measure_whole(machine: Machine, rows: int, turns: int) -> dict[str, Any]:
-    """Returns the ratio of bare Spark's cost to that of a first merge. The first turn warms the server."""
+    """Return the ratio of bare Spark's cost to that of a first merge. The first turn warms the server."""
     names = [f"whole{turn}" for turn in range(turns + 1)]
     lake = _lake(machine, "whole", names)
     found = []
@@ -172,7 +172,7 @@ def measure_whole(machine: Machine, rows: int, turns: int) -> dict[str, Any]:
 def measure_changes(
     machine: Machine, instance: dg.DagsterInstance, sizes: dict[str, int], merges: int, many: int
 ) -> dict[str, Any]:
-    """Returns what materializations and merges of few keys cost, and merges of many keys into the large table."""
+    """Return what materializations and merges of few keys cost, and merges of many keys into the large table."""
     lake = _lake(machine, "changes", list(sizes))
     tables = [_Table(machine, lake, name, rows) for name, rows in sizes.items()]
     found: dict[str, Any] = {}
@@ -206,7 +206,7 @@ def _ratio(bare: Sequence[float], ours: Sequence[float]) -> float:
 
 
 def _median(spent: Sequence[Spent]) -> dict[str, float]:
-    """Returns the median cost of the later half of some merges. The earlier ones compile what these use."""
+    """Return the median cost of the later half of some merges. The earlier ones compile what these use."""
     warm = spent[len(spent) // 2 :]
     return {
         "seconds": statistics.median(cost.seconds for cost in warm),

@@ -68,11 +68,11 @@ class Side:
 
     @classmethod
     def before(cls, name: str, proxy: FaultProxy) -> Side:
-        """Returns the side behind a proxy."""
+        """Return the side behind a proxy."""
         return cls(name, proxy, proxy.count(".*", ".*"))
 
     def since(self) -> list[str]:
-        """Returns the requests since the last call, by name."""
+        """Return the requests since the last call, by name."""
         found = list(self.all.requests)
         new, self.seen = found[self.seen :], len(found)
         return [f"{self.name} {_named(request)}" for request in new]
@@ -141,7 +141,7 @@ class Bench:
 
 
 def requests(bench: Bench, direct: Lake, lake: Lake, sides: list[Side], runs: int, warm_up: int) -> dict[str, Any]:
-    """Returns the requests of warm runs through the proxies."""
+    """Return the requests of warm runs through the proxies."""
     s3, dynamodb, every, seconds = [], [], [], []
     for count in range(warm_up + runs):
         bench.arrive(direct)
@@ -166,7 +166,7 @@ def requests(bench: Bench, direct: Lake, lake: Lake, sides: list[Side], runs: in
 
 
 def costs(bench: Bench, lake: Lake, server: SparkServer, runs: int, warm_up: int) -> dict[str, float]:
-    """Returns CPU seconds and seconds of warm runs without proxies."""
+    """Return CPU seconds and seconds of warm runs without proxies."""
     for _ in range(warm_up):
         bench.arrive(lake)
         bench.run(lake)

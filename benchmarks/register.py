@@ -33,7 +33,7 @@ _BATCH = 10_000
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     files = arguments("register", files=20_000).files
     with tempfile.TemporaryDirectory(prefix="tg") as folder, Machine(Path(folder)) as machine:
         lake = machine.lake("many", [{"name": "files", "prefix": "files/"}])

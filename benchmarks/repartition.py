@@ -54,7 +54,7 @@ def _bare(lake: TestLake, folder: str) -> Spent:
 
 
 def measure(machine: Machine, files: int) -> dict[str, Any]:
-    """Returns seconds, CPU seconds and the ratio."""
+    """Return seconds, CPU seconds and the ratio."""
     lake = machine.lake("outputs", [_table(name, files) for name in ("warm", "cold")])
     _ours(lake, "warm", put_files(lake, "warm", "json", 0, 100))
     _bare(lake, "warm")

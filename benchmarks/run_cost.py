@@ -60,21 +60,21 @@ class Bench:
         self._body = body.getvalue()
 
     def burnt(self) -> dict[str, float]:
-        """Returns the CPU seconds so far, by part."""
+        """Return the CPU seconds so far, by part."""
         return {name: cpu_seconds(guard) for name, guard in self._guards.items()}
 
     def idle(self, seconds: float) -> dict[str, float]:
-        """Returns the CPU seconds per second of the idle platform, by part."""
+        """Return the CPU seconds per second of the idle platform, by part."""
         before = self.burnt()
         time.sleep(seconds)
         return {name: (value - before[name]) / seconds for name, value in self.burnt().items()}
 
     def commits(self, table: str) -> int:
-        """Returns the number of commits in a table's Delta log."""
+        """Return the number of commits in a table's Delta log."""
         return len(self._log(table))
 
     def files(self, table: str) -> int:
-        """Returns the number of files that were added to a table, by its Delta log."""
+        """Return the number of files that were added to a table, by its Delta log."""
         bodies = (self._s3.get_object(Bucket=BUCKET, Key=key)["Body"].read() for key in self._log(table))
         return sum(body.count(b'{"add":') for body in bodies)
 
@@ -83,15 +83,15 @@ class Bench:
         return [item["Key"] for item in listed if item["Key"].endswith(".json")]
 
     def put(self, table: str, name: str) -> None:
-        """One file."""
+        """Put one file."""
         self.put_object(f"{table}/{name}.parquet", self._body)
 
     def put_object(self, key: str, body: bytes) -> None:
-        """An object of the landing bucket."""
+        """Put an object of the landing bucket."""
         self._s3.put_object(Bucket=BUCKET, Key=key, Body=body)
 
     def bodies(self, bucket: str, prefix: str) -> Iterator[bytes]:
-        """Yields the content of each JSON object below a prefix, in the order of their keys."""
+        """Yield the content of each JSON object below a prefix, in the order of their keys."""
         for page in self._s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
             for item in page.get("Contents", []):
                 if item["Key"].endswith(".json"):
@@ -111,18 +111,18 @@ class Bench:
         self.wait(lambda: not self._instance.get_run_ids(dg.RunsFilter(statuses=ACTIVE), limit=1))
 
     def runs(self) -> int:
-        """Runs so far."""
+        """Run so far."""
         return self._instance.get_runs_count()
 
     def runs_took(self) -> list[tuple[float, float]]:
-        """Returns of each run the seconds from its request to its start, and from there to its end."""
+        """Return of each run the seconds from its request to its start, and from there to its end."""
         return [
             (record.start_time - record.create_timestamp.timestamp(), record.end_time - record.start_time)
             for record in self._instance.get_run_records()
         ]
 
     def ticks(self) -> list[float]:
-        """Returns when the ticks of the intake began, the last one first."""
+        """Return when the ticks of the intake began, the last one first."""
         states = [state for state in self._instance.all_instigator_state() if state.instigator_name == "intake"]
         return [
             tick.timestamp
@@ -192,7 +192,7 @@ def platform(lake: str, *, ui: bool = False) -> Iterator[Bench]:
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--files", type=int, default=6)
     parser.add_argument("--tables", type=int, default=0)

@@ -124,7 +124,7 @@ def _delta_rs(machine: Machine, lake: TestLake, kind: str, folder: str) -> dict[
 
 
 def measure(machine: Machine, kinds: list[str], files: int) -> dict[str, Any]:
-    """Returns seconds, CPU seconds and ratios by kind of file."""
+    """Return seconds, CPU seconds and ratios by kind of file."""
     tables = [
         {"name": f"{kind.replace('.', '_')}_{how}", "prefix": f"{kind}_{how}/", "format": kind.split(".")[0], **options}
         for kind in kinds
@@ -162,7 +162,7 @@ def measure(machine: Machine, kinds: list[str], files: int) -> dict[str, Any]:
 
 
 def memory(machine: Machine, kind: str, files: int) -> dict[str, Any]:
-    """Returns the megabytes of client and server after each batch, while `files` files wait at the start."""
+    """Return the megabytes of client and server after each batch, while `files` files wait at the start."""
     columns: dict[str, Any] = {"format": kind.split(".")[0], "columns": _COLUMNS}
     lake = machine.lake("waiting", [{"name": "waiting", "prefix": "waiting/", **columns}])
     keys = put_files(lake, "waiting", kind, 0, files)

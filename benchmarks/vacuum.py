@@ -93,7 +93,7 @@ def _kind(request: str) -> str:
 
 
 def measure(home: Path, files: int, left: int) -> dict[str, Any]:
-    """Returns requests and seconds of both ways."""
+    """Return requests and seconds of both ways."""
     with ExitStack() as running:
         aws = running.enter_context(LocalAws(home / "aws", 0))
         proxy = running.enter_context(FaultProxy(aws.endpoint))

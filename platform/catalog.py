@@ -132,7 +132,7 @@ def sync_catalog(lake: Lake, *, dry_run: bool) -> CatalogSync:
 
 
 def _wanted_entries(lake: Lake) -> tuple[list[CatalogEntry], dict[str, Table], list[CatalogChange]]:
-    """Returns the entries of all tables, the tables by key, and a failure for each table that cannot be read."""
+    """Return the entries of all tables, the tables by key, and a failure for each table that cannot be read."""
     wanted: list[CatalogEntry] = []
     tables: dict[str, Table] = {}
     failures: list[CatalogChange] = []
@@ -150,7 +150,7 @@ def _wanted_entries(lake: Lake) -> tuple[list[CatalogEntry], dict[str, Table], l
 
 
 def _awaited_names(lake: Lake, spec: CatalogSpec) -> set[str]:
-    """Returns names of silver whose table in lake.yaml is not born, such as after a change of its prefix.
+    """Return names of silver whose table in lake.yaml is not born, such as after a change of its prefix.
 
     The silver table itself stays until then, so its entries stay as they are.
     """
@@ -161,7 +161,7 @@ def _awaited_names(lake: Lake, spec: CatalogSpec) -> set[str]:
 
 
 def _why_deleted(lake: Lake, spec: CatalogSpec, found: Mapping[str, Any], tables: Mapping[str, Table]) -> str:
-    """Returns why no table should have an entry of this lake.
+    """Return why no table should have an entry of this lake.
 
     Args:
         lake: the lake.
@@ -185,7 +185,7 @@ def _why_deleted(lake: Lake, spec: CatalogSpec, found: Mapping[str, Any], tables
 
 
 def entries_of(lake: Lake, table: Table) -> Iterator[CatalogEntry]:
-    """Yields the entries that a table should have, those of its silver table too. None before its birth."""
+    """Yield the entries that a table should have, those of its silver table too. None before its birth."""
     spec = lake.config.catalog
     if spec is None or table.birth is None or table.birth.output or not spec.has(table.birth.name):
         return
@@ -238,7 +238,7 @@ def _settle(
 
 
 def make_deletion(catalog: Glue, table: Any, dry_run: bool) -> Callable[[], None] | None:
-    """Returns what deletes an entry of Glue. None in a dry run."""
+    """Return what deletes an entry of Glue. None in a dry run."""
     return None if dry_run else lambda: catalog.delete(table["DatabaseName"], table["Name"])
 
 

@@ -36,7 +36,7 @@ class LakeScaffolder(dg.Scaffolder[LakeParams]):
 
     @classmethod
     def get_scaffold_params(cls) -> type[LakeParams]:
-        """Returns the parameters."""
+        """Return the parameters."""
         return LakeParams
 
     def scaffold(self, request: dg.ScaffoldRequest[LakeParams]) -> None:
@@ -63,7 +63,7 @@ class LakeAttributes(BaseModel):
 
     @classmethod
     def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:
-        """Returns the schema with the fields of a lake."""
+        """Return the schema with the fields of a lake."""
         return component_schema(super().model_json_schema(*args, **options))
 
 
@@ -80,18 +80,18 @@ class LakeComponent(dg.Component, dg.Model, dg.Resolvable):
 
     @classmethod
     def get_model_cls(cls) -> type[BaseModel]:
-        """Returns the attributes."""
+        """Return the attributes."""
         return LakeAttributes
 
     @classmethod
     def get_spec(cls) -> dg.ComponentTypeSpec:
-        """Returns what `dg list components` shows."""
+        """Return what `dg list components` shows."""
         return dg.ComponentTypeSpec(
             description="S3 event notifications become Delta tables.", tags=["aws", "s3", "delta", "spark"]
         )
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Returns the definitions of the lake.
+        """Return the definitions of the lake.
 
         Raises:
             LakeConfigError: the lake has errors. Each is a line with file, line and field.
@@ -116,7 +116,7 @@ class _Translation(LakeTranslator):
 
 
 def _defs_yaml(folder: Path) -> Path:
-    """Returns the file of the component. Runs and commands read the lake in it, as they read a lake.yaml."""
+    """Return the file of the component. Runs and commands read the lake in it, as they read a lake.yaml."""
     for name in ("defs.yaml", "defs.yml", "component.yaml"):
         if (folder / name).is_file():
             return (folder / name).resolve()

@@ -125,7 +125,7 @@ def _jobs(config: LakeConfig) -> list[Any]:
 
 
 def _checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
-    """Returns the checks that are no part of the step of their asset."""
+    """Return the checks that are no part of the step of their asset."""
     return [
         *build_page_checks(config),
         *build_queue_checks(config),
@@ -137,7 +137,7 @@ def _checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
 
 
 def _schedules_with_jobs(config: LakeConfig) -> list[dg.ScheduleDefinition]:
-    """Returns the schedules that bring their own jobs."""
+    """Return the schedules that bring their own jobs."""
     return [
         *build_forget_schedules(config),
         *build_catalog_schedules(config),
@@ -147,7 +147,7 @@ def _schedules_with_jobs(config: LakeConfig) -> list[dg.ScheduleDefinition]:
 
 
 def _places(config: LakeConfig) -> dict[dg.AssetKey, Location]:
-    """Returns the place of each asset in `lake.yaml`."""
+    """Return the place of each asset in `lake.yaml`."""
     names = LakeNames.from_config(config)
     places: dict[dg.AssetKey, Location] = {names.bronze: ("tables",)}
     places |= {names.lake_costs: ("costs",)} if config.costs else {}
@@ -164,5 +164,5 @@ def _places(config: LakeConfig) -> dict[dg.AssetKey, Location]:
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """The lake that TIDEGATE_LAKE names; built when Dagster asks for it, so that importing needs no lake.yaml."""
+    """Return the lake that TIDEGATE_LAKE names; built when Dagster asks for it, so that importing needs no lake.yaml."""
     return build_definitions(lake_path())

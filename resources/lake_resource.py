@@ -81,7 +81,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @classmethod
     def from_environment(cls, lake_yaml: str | None = None) -> LakeResource:
-        """The lake that the environment names (see `Settings.from_environment`), or that of another lake.yaml."""
+        """Return the lake that the environment names (see `Settings.from_environment`), or that of another lake.yaml."""
         settings = Settings.from_environment()
         return cls(
             lake_yaml=lake_yaml or str(settings.lake_yaml),
@@ -101,7 +101,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         return Settings(Path(self.lake_yaml), spark, self.aws.aws, dict(os.environ))
 
     def open(self) -> Lake:
-        """Handles for one run. Spark is connected at its first use, and the session is closed at the end of the run."""
+        """Handle for one run. Spark is connected at its first use, and the session is closed at the end of the run."""
         settings = self.settings
 
         def connect() -> SparkSession:
@@ -150,7 +150,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @contextmanager
     def open_lake(self) -> Iterator[Lake]:
-        """Handles with a Spark session of their own (see `Settings.open_lake`)."""
+        """Handle with a Spark session of their own (see `Settings.open_lake`)."""
         with self.settings.open_lake() as lake:
             yield lake
 
@@ -197,5 +197,5 @@ def with_lake(key: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def lake_path() -> str:
-    """The lake.yaml in use: TIDEGATE_LAKE, or `lake.yaml` in the working directory."""
+    """Return the lake.yaml in use: TIDEGATE_LAKE, or `lake.yaml` in the working directory."""
     return str(Settings.from_environment().lake_yaml)

@@ -77,7 +77,7 @@ def requests(
 
 
 def is_night_of(name: str, day: int) -> bool:
-    """Whether a day, by its number, is that of the name. Each name has one day in seven."""
+    """Return whether a day, by its number, is that of the name. Each name has one day in seven."""
     return zlib.crc32(name.encode()) % _DAYS == day % _DAYS
 
 

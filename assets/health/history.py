@@ -27,7 +27,7 @@ _MAX_IDLE = 5
 
 
 def quarantined_since(instance: dg.DagsterInstance, names: LakeNames, since: float) -> dict[str, int]:
-    """Returns how many objects and rows bronze quarantined since then, by table key, from its failed checks.
+    """Return how many objects and rows bronze quarantined since then, by table key, from its failed checks.
 
     A run without work repeats the check results of the run before, which are not counted again. Each listing finds
     the objects that S3 refuses to read again, so only those of the newest run are counted.
@@ -82,7 +82,7 @@ def missed_today(
 
 
 def merges_that_warn(instance: dg.DagsterInstance, names: LakeNames, tables: Sequence[str]) -> dict[str, Markdown]:
-    """Returns why the last merges of silver tables warn, by `silver.<name>`. It takes one query.
+    """Return why the last merges of silver tables warn, by `silver.<name>`. It takes one query.
 
     Args:
         instance: Dagster's instance.
@@ -99,7 +99,7 @@ def merges_that_warn(instance: dg.DagsterInstance, names: LakeNames, tables: Seq
 
 
 def last_commit(instance: dg.DagsterInstance, names: LakeNames, table: str) -> float | None:
-    """Returns the epoch seconds at which the last run with a batch reported it. None if none of the last runs had one.
+    """Return the epoch seconds at which the last run with a batch reported it. None if none of the last runs had one.
 
     Args:
         instance: Dagster's instance.
@@ -113,7 +113,7 @@ def last_commit(instance: dg.DagsterInstance, names: LakeNames, table: str) -> f
 
 
 def earlier_lags(instance: dg.DagsterInstance, asset: dg.AssetKey, number: int) -> list[dict[str, float]]:
-    """Returns the metadata `lags` of the last materializations of an asset, the oldest first. It takes one query."""
+    """Return the metadata `lags` of the last materializations of an asset, the oldest first. It takes one query."""
     earlier = []
     for record in _newest_records(instance, dg.AssetRecordsFilter(asset), number):
         lags = record.asset_materialization.metadata.get("lags") if record.asset_materialization else None

@@ -149,7 +149,7 @@ def _with_datasets(lake: Lake, tables: Sequence[TableHealth], now: float, unknow
 
 
 def _queue(queue: Queue, missed: dict[str, int]) -> tuple[QueueHealth, list[str]]:
-    """Returns the health of a queue, and a sentence if its dead-letter queue does not answer."""
+    """Return the health of a queue, and a sentence if its dead-letter queue does not answer."""
     depths = queue.depths()
     dead, unknown = None, []
     if depths.dead_letters:

@@ -70,7 +70,7 @@ class HealthReport:
     merged: Mapping[str, Markdown] | None = None
 
     def metadata(self) -> dict[str, Any]:
-        """Returns the metadata of the materialization: the page, and numbers that the UI plots."""
+        """Return the metadata of the materialization: the page, and numbers that the UI plots."""
         health = self.health
         return {
             "the_morning": markdown(self.page()),
@@ -91,7 +91,7 @@ class HealthReport:
         }
 
     def page(self) -> Markdown:
-        """Returns the page, in Markdown."""
+        """Return the page, in Markdown."""
         health = self.health
         verdict = (
             f"{len(health.behind)} of {len(health.tables)} tables behind" if health.behind else "no table is behind"
@@ -181,14 +181,14 @@ class HealthReport:
         )
 
     def _failures(self, show: Callable[[str], str] = one_line) -> list[str]:
-        """Returns a line for each table whose last run failed, with the reason."""
+        """Return a line for each table whose last run failed, with the reason."""
         names = {table.key: table.name for table in self.health.tables}
         lines = [f"{code(names.get(table, table))} {show(str(failed))}" for table, failed in self.failed.items()]
         more = len(lines) - MAX_SHOWN
         return lines[:MAX_SHOWN] + ([f"and {more} more tables"] if more > 0 else [])
 
     def checks(self, asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
-        """Returns the results of the lake's checks."""
+        """Return the results of the lake's checks."""
         health = self.health
         behind = [
             dg.TableRecord(
@@ -315,7 +315,7 @@ def _routes_check(health: Health, asset: dg.AssetKey) -> dg.AssetCheckResult:
 
 
 def keeps_up(table: TableHealth, page: dg.AssetKey) -> dg.AssetCheckResult:
-    """Returns the result of one table's check."""
+    """Return the result of one table's check."""
     return check_result(
         asset_key=page,
         check_name=KEEPS_UP_CHECK,
@@ -326,7 +326,7 @@ def keeps_up(table: TableHealth, page: dg.AssetKey) -> dg.AssetCheckResult:
 
 
 def plotted_numbers(table: TableHealth) -> dict[str, int | float]:
-    """Returns the numbers of a table that the UI plots."""
+    """Return the numbers of a table that the UI plots."""
     return {
         "pending_files": table.files,
         "pending_bytes": table.size,
@@ -335,7 +335,7 @@ def plotted_numbers(table: TableHealth) -> dict[str, int | float]:
 
 
 def sparkline(values: Sequence[float], limit: float) -> str:
-    """Returns a bar for each value. The highest bar stands for the limit and every value above.
+    """Return a bar for each value. The highest bar stands for the limit and every value above.
 
     Args:
         values: not negative, the oldest first.

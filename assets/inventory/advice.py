@@ -52,7 +52,7 @@ def build_advice(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec)
 
 
 def advice_metadata(found: Sequence[Advice], currency: str, months: int, command: str) -> dict[str, Any]:
-    """Returns advice as metadata.
+    """Return advice as metadata.
 
     Args:
         found: the advice, the largest saving first.

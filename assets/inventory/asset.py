@@ -64,7 +64,7 @@ def _cost(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec) -> dg.
 
 
 def cost_metadata(report: CostReport, reads: Reads, command: str, *, whole: bool) -> dict[str, Any]:
-    """Returns a report of costs as metadata.
+    """Return a report of costs as metadata.
 
     Args:
         report: the report.

@@ -33,7 +33,7 @@ def build_audit(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec) 
 
 
 def audit_metadata(report: AuditReport, command: str) -> dict[str, Any]:
-    """Returns what audits found as metadata.
+    """Return what audits found as metadata.
 
     Args:
         report: the findings, those with the most objects first.

@@ -37,7 +37,7 @@ def build_growth(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec)
 
 
 def growth_metadata(found: KnownGrowth, months: int, command: str) -> dict[str, Any]:
-    """Returns growth as metadata.
+    """Return growth as metadata.
 
     Args:
         found: the growth.

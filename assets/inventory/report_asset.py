@@ -31,7 +31,7 @@ def report_asset(
 
 
 def report_command(kind: str, spec: TableSpec, reports: StorageReportsSpec, **options: object) -> str:
-    """Returns the command that prints a report with the settings of its asset.
+    """Return the command that prints a report with the settings of its asset.
 
     Args:
         kind: name of the command.

@@ -42,7 +42,7 @@ def build_uploads(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec
 
 
 def uploads_metadata(report: UploadsReport, prices: StoragePrices, command: str) -> dict[str, Any]:
-    """Returns incomplete uploads as metadata.
+    """Return incomplete uploads as metadata.
 
     Args:
         report: the uploads.

@@ -159,7 +159,7 @@ def _run(
 
 
 def metadata(done: Sequence[MaintenanceResult], *, dry_run: bool) -> dict[str, Any]:
-    """Returns what maintenance did as metadata."""
+    """Return what maintenance did as metadata."""
     freed = sum((found.freed for found in done), FreedObjects())
     return {
         "dry_run": dry_run,

@@ -125,7 +125,7 @@ def _forget_run(instance: dg.DagsterInstance, run_id: str) -> None:
 
 
 def _last_materialization_runs(sql: SqlEventLogStorage) -> set[str]:
-    """Returns the ids of the runs of the last materialization of each asset and partition."""
+    """Return the ids of the runs of the last materialization of each asset and partition."""
     events = SqlEventLogStorageTable.c
     last = (
         sa.select(sa.func.max(events.id))
@@ -137,7 +137,7 @@ def _last_materialization_runs(sql: SqlEventLogStorage) -> set[str]:
 
 
 def _old_events(now: float, assets: Collection[dg.AssetKey]) -> sa.Select[Any]:
-    """Returns the query of the ids of what sensors reported without a run, but for the last of each."""
+    """Return the query of the ids of what sensors reported without a run, but for the last of each."""
     events, checks = SqlEventLogStorageTable.c, AssetCheckExecutionsTable.c
     own, keys = _asset_filter(assets), [key.to_string() for key in assets]
     last = (
@@ -154,7 +154,10 @@ def _old_events(now: float, assets: Collection[dg.AssetKey]) -> sa.Select[Any]:
 
 
 def _forget_copies(sql: SqlEventLogStorage, now: float, assets: Collection[dg.AssetKey]) -> None:
-    """SQLite stores these events twice. Nothing reads the second copy, in the file of the run with the empty id."""
+    """Delete the second copies of these events, which SQLite stores twice.
+
+    Nothing reads the second copy, in the file of the run with the empty id.
+    """
     if hasattr(sql, "path_for_shard"):
         with sql.run_connection("") as connection:
             old = sa.and_(_without_run(now), sa.or_(_asset_filter(assets), _EVALUATION))
@@ -166,7 +169,7 @@ def _asset_filter(assets: Collection[dg.AssetKey]) -> Any:
 
 
 def _without_run(now: float) -> Any:
-    """Returns the condition of old events that a sensor reported: these have no run."""
+    """Return the condition of old events that a sensor reported: these have no run."""
     events = SqlEventLogStorageTable.c
     return sa.and_(events.run_id == "", events.timestamp < _convert_to_naive_utc(now - EVENT_DAYS * 86_400))
 
@@ -188,7 +191,7 @@ def _storage_ids(connection: Any, wanted: sa.Select[Any]) -> list[int]:
 
 
 def _delete(connection: Any, table: sa.Table, ids: Sequence[int], is_over: Callable[[], bool]) -> int:
-    """Deletes rows until the time is over, but some in any case. Returns how many."""
+    """Delete rows until the time is over, but some in any case. Returns how many."""
     for start in range(0, len(ids), _MAX_ROWS):
         if start and is_over():
             return start

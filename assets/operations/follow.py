@@ -77,7 +77,7 @@ class Follower:
         self._unknown = ""
 
     def take_news(self, now: float) -> list[News]:
-        """Returns what happened since the last call, in the order in which it happened.
+        """Return what happened since the last call, in the order in which it happened.
 
         Args:
             now: epoch seconds.
@@ -157,7 +157,7 @@ class Follower:
                     )
 
     def _failures(self) -> Mapping[tuple[str, str], FailedRun]:
-        """Returns the last runs that failed, by table and run: a run may hold several tables."""
+        """Return the last runs that failed, by table and run: a run may hold several tables."""
         tables = self._names.known_tables(self._instance)
         silver = [name.removeprefix("silver.") for name in self._silver.values()]
         found = failed_runs(self._instance, self._names, tables, silver)

@@ -21,7 +21,7 @@ def check_result(
     description: Markdown | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> dg.AssetCheckResult:
-    """Returns the result of a check.
+    """Return the result of a check.
 
     No other function makes one, because Dagster's pages show descriptions as Markdown.
 
@@ -44,7 +44,7 @@ def check_result(
 
 
 def with_description(result: dg.AssetCheckResult, description: Markdown | None) -> dg.AssetCheckResult:
-    """Returns the result with another description."""
+    """Return the result with another description."""
     return result._replace(description=description)
 
 
@@ -58,12 +58,12 @@ def result_of(execution: AssetCheckExecutionRecord) -> dg.AssetCheckEvaluation |
 
 
 def kept_description(evaluation: dg.AssetCheckEvaluation) -> Markdown | None:
-    """Returns the description that a result had, of which Dagster has kept the event."""
+    """Return the description that a result had, of which Dagster has kept the event."""
     return Markdown(evaluation.description) if evaluation.description else None
 
 
 def evaluation_event(result: dg.AssetCheckResult, partition: str | None = None) -> dg.AssetCheckEvaluation:
-    """Returns the event that a step logs when it yields the result.
+    """Return the event that a step logs when it yields the result.
 
     Args:
         result: the result of a check.

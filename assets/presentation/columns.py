@@ -18,7 +18,7 @@ def column_schema(
     descriptions: Mapping[str, str] = OWN_COLUMNS,
     origins: Mapping[str, Markdown] = MappingProxyType({}),
 ) -> dg.TableSchema:
-    """Returns the columns of a table and their types, for the metadata `dagster/column_schema`.
+    """Return the columns of a table and their types, for the metadata `dagster/column_schema`.
 
     Args:
         schema: the columns.
@@ -35,7 +35,7 @@ def column_schema(
 
 
 def column_changes(before: dg.TableSchema | None, now: dg.TableSchema | None) -> list[str]:
-    """Returns a line for each column that was added, removed or changed. If a schema is unknown, there are no lines.
+    """Return a line for each column that was added, removed or changed. If a schema is unknown, there are no lines.
 
     Args:
         before: the columns that were shown last.

@@ -12,7 +12,7 @@ from tidegate.platform.core.schema.sql_literal import literal
 
 
 def bronze_queries(name: str) -> list[str]:
-    """Returns queries of a bronze table, its history, its files and what is in quarantine.
+    """Return queries of a bronze table, its history, its files and what is in quarantine.
 
     Args:
         name: SQL name of the table.
@@ -26,7 +26,7 @@ def bronze_queries(name: str) -> list[str]:
 
 
 def silver_queries(name: str) -> list[str]:
-    """Returns queries of a silver table, its history and its deleted keys.
+    """Return queries of a silver table, its history and its deleted keys.
 
     Args:
         name: SQL name of the table.
@@ -39,7 +39,7 @@ def silver_queries(name: str) -> list[str]:
 
 
 def format_queries(queries: Sequence[str]) -> dg.MetadataValue[str]:
-    """Returns queries as metadata, each in a block that the UI lets a person copy."""
+    """Return queries as metadata, each in a block that the UI lets a person copy."""
     return markdown(
         sentence(
             "For `tidegate sql`, or any Spark session that has the lake's names. Add `VERSION AS OF` and a version "

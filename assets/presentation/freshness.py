@@ -10,7 +10,7 @@ from tidegate.platform.core.config.table import TableSpec
 
 
 def page_freshness(spec: TableSpec) -> dg.FreshnessPolicy | None:
-    """Returns the policy of a table's page. None if no arrivals are expected, or if the page would not show them.
+    """Return the policy of a table's page. None if no arrivals are expected, or if the page would not show them.
 
     A run that lists the prefix materializes the page even if nothing arrived.
     """
@@ -20,7 +20,7 @@ def page_freshness(spec: TableSpec) -> dg.FreshnessPolicy | None:
 
 
 def silver_freshness(spec: TableSpec) -> dg.FreshnessPolicy | None:
-    """Returns the policy of a silver asset. None if no arrivals are expected, or if a schedule materializes the asset.
+    """Return the policy of a silver asset. None if no arrivals are expected, or if a schedule materializes the asset.
 
     Without a schedule the asset is materialized only if batches wait for it.
     """

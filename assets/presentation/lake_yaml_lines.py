@@ -17,7 +17,7 @@ Asset = dg.AssetsDefinition | dg.AssetSpec
 def with_lake_yaml_lines(
     assets: Sequence[Asset], lake_yaml: str, places: Mapping[dg.AssetKey, Location]
 ) -> list[Asset]:
-    """Returns the assets with references to their lines in `lake.yaml`, which Dagster's UI opens in an editor.
+    """Return the assets with references to their lines in `lake.yaml`, which Dagster's UI opens in an editor.
 
     Args:
         assets: the assets.

@@ -11,12 +11,12 @@ from tidegate.platform.core.markdown import Markdown, prose
 
 
 def markdown(text: Markdown) -> dg.MarkdownMetadataValue:
-    """Returns Markdown as metadata."""
+    """Return Markdown as metadata."""
     return dg.MetadataValue.md(text)
 
 
 def list_lines(lines: Iterable[object], show: Callable[[str], Markdown] = prose) -> dg.MarkdownMetadataValue:
-    """Returns lines as metadata, each in a line of its own.
+    """Return lines as metadata, each in a line of its own.
 
     Args:
         lines: texts.
@@ -26,5 +26,5 @@ def list_lines(lines: Iterable[object], show: Callable[[str], Markdown] = prose)
 
 
 def describe_table(spec: TableSpec) -> str:
-    """Returns what a table is called at the beginning of a description: the owner's text, or its name."""
+    """Return what a table is called at the beginning of a description: the owner's text, or its name."""
     return (spec.description or spec.name).rstrip(" .:")

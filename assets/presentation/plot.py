@@ -23,7 +23,7 @@ _LINE = 'fill="none" stroke="#4f43dd" stroke-width="2"'
 
 
 def bars(title: str, values: Sequence[tuple[str, float, str]]) -> Markdown:
-    """Returns a plot with horizontal bars, as Markdown: a table of text.
+    """Return a plot with horizontal bars, as Markdown: a table of text.
 
     Args:
         title: of the plot.
@@ -40,7 +40,7 @@ def bars(title: str, values: Sequence[tuple[str, float, str]]) -> Markdown:
 
 
 def curve(title: str, first: date, past: Sequence[float], future: Sequence[float]) -> Markdown:
-    """Returns a plot of values by day, as Markdown: a line, and a dashed line for the forecast.
+    """Return a plot of values by day, as Markdown: a line, and a dashed line for the forecast.
 
     Args:
         title: of the plot.
@@ -78,7 +78,7 @@ def curve(title: str, first: date, past: Sequence[float], future: Sequence[float
 
 
 def _sample_days(first: int, last: int, days: int) -> list[int]:
-    """Returns days from the first to the last: both, and of the others as many as a curve of all days may have."""
+    """Return days from the first to the last: both, and of the others as many as a curve of all days may have."""
     step = max(1, -(-days // _MAX_POINTS))
     return [*range(first, last, step), last]
 

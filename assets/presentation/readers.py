@@ -12,7 +12,7 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 
 
 def readers_text(features: Sequence[str], schema: TableSchema) -> dg.MarkdownMetadataValue:
-    """Returns a line for each engine: that it reads the table, or which features forbid it.
+    """Return a line for each engine: that it reads the table, or which features forbid it.
 
     Args:
         features: names of the features of the table's protocol.

@@ -15,7 +15,7 @@ _Line = TypeVar("_Line")
 def shown_lines(
     name: str, lines: Sequence[_Line], record: Callable[[_Line], Mapping[str, Any]], command: str
 ) -> dict[str, Any]:
-    """Returns a table as metadata. If it does not have all lines, `more_<name>` says how many it lacks.
+    """Return a table as metadata. If it does not have all lines, `more_<name>` says how many it lacks.
 
     Args:
         name: of the table in the metadata.

@@ -45,7 +45,7 @@ class FailedRun:
 def failed_runs(
     instance: dg.DagsterInstance, names: LakeNames, tables: Collection[str], silver: Collection[str] = ()
 ) -> dict[str, FailedRun]:
-    """Returns the last runs of the tables whose last run failed, the newest first.
+    """Return the last runs of the tables whose last run failed, the newest first.
 
     It takes two queries if none failed, and two more for each table whose run failed.
 
@@ -109,7 +109,7 @@ def _without_lake(key: dg.AssetKey, names: LakeNames) -> str:
 
 
 def _last_shared_runs(instance: dg.DagsterInstance, names: LakeNames) -> dict[str, int]:
-    """Returns for each table the storage id of the newest shared run in which it did not fail."""
+    """Return for each table the storage id of the newest shared run in which it did not fail."""
     shared = dg.RunsFilter(job_name=names.name(SHARED_JOB), statuses=[_FAILURE, _SUCCESS])
     found: dict[str, int] = {}
     for record in instance.get_run_records(shared, limit=_MAX_RUNS):
@@ -156,6 +156,6 @@ def _explain_failure(instance: dg.DagsterInstance, record: dg.RunRecord, table: 
 
 
 def _line_of(message: str, table: str) -> str:
-    """Returns the line of an error message that begins with a table key, or the first line if there is none."""
+    """Return the line of an error message that begins with a table key, or the first line if there is none."""
     of_table = [line for line in message.splitlines() if table and line.startswith(f"{table}: ")]
     return (of_table[0].removeprefix(f"{table}: ") if of_table else first_line(message))[:_MAX_CHARACTERS]

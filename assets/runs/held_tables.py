@@ -29,7 +29,7 @@ _AT_WORK = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.Dagste
 
 
 def held_tables(run: dg.DagsterRun) -> list[str]:
-    """Returns the table keys of a run. The list may be empty."""
+    """Return the table keys of a run. The list may be empty."""
     if not is_shared(run):
         return [run.tags[PARTITION_TAG]] if PARTITION_TAG in run.tags else []
     config: Any = run.run_config
@@ -77,7 +77,7 @@ def is_rebuild(run: dg.DagsterRun, names: LakeNames, name: str) -> bool:
 
 
 def other_run(instance: dg.DagsterInstance, run_id: str, is_writer: Callable[[dg.DagsterRun], bool]) -> str | None:
-    """Returns the id of another run that is at work on a table. None if there is none.
+    """Return the id of another run that is at work on a table. None if there is none.
 
     Args:
         instance: Dagster's instance.
@@ -91,7 +91,7 @@ def other_run(instance: dg.DagsterInstance, run_id: str, is_writer: Callable[[dg
 
 
 def failed_tables(run: dg.DagsterRun) -> list[str]:
-    """Returns the tables that failed in a failed run. If its process died, these are all of its tables."""
+    """Return the tables that failed in a failed run. If its process died, these are all of its tables."""
     return [str(table) for table in json.loads(run.tags[FAILED_TAG])] if FAILED_TAG in run.tags else held_tables(run)
 
 

@@ -101,7 +101,7 @@ def silver_job(names: LakeNames, spec: TableSpec) -> Any:
 def silver_report(
     lake: Lake, spec: TableSpec, merged: MergeResult | None, instance: dg.DagsterInstance
 ) -> tuple[dict[str, Any], list[dg.AssetCheckResult]]:
-    """Returns the metadata and the checks of a materialization.
+    """Return the metadata and the checks of a materialization.
 
     Args:
         lake: the lake.

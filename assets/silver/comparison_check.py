@@ -162,7 +162,7 @@ def _result(spec: TableSpec, asset: dg.AssetKey, found: Comparison, newest: int)
 
 
 def _success_text(spec: TableSpec, found: Comparison) -> Markdown:
-    """Returns what a comparison without a wrong key has shown, and what it could not afford to read."""
+    """Return what a comparison without a wrong key has shown, and what it could not afford to read."""
     lines = [sentence("{} keys are as bronze gives them", f"{found.keys:,}")]
     if not found.keys and not found.left_out and not (found.bronze.is_whole and found.silver.is_whole):
         lines = [

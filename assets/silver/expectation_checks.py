@@ -33,7 +33,7 @@ def _expectations_of(spec: TableSpec) -> Sequence[Expectation]:
 
 
 def expectation_specs(spec: TableSpec, asset: dg.AssetKey) -> list[dg.AssetCheckSpec]:
-    """Returns the checks of a silver asset."""
+    """Return the checks of a silver asset."""
     return [
         dg.AssetCheckSpec(
             each.check,
@@ -45,14 +45,14 @@ def expectation_specs(spec: TableSpec, asset: dg.AssetKey) -> list[dg.AssetCheck
 
 
 def collapse_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
-    """Returns the check that silver takes no rows for one without a word."""
+    """Return the check that silver takes no rows for one without a word."""
     return dg.AssetCheckSpec(COLLAPSE_CHECK, asset=asset, description=COLLAPSE_DESCRIPTION)
 
 
 def expectation_results(
     spec: TableSpec, asset: dg.AssetKey, counts: Mapping[str, int], counted: Sequence[Expectation]
 ) -> list[dg.AssetCheckResult]:
-    """Returns the results of the checks.
+    """Return the results of the checks.
 
     Args:
         spec: the table.
@@ -83,7 +83,7 @@ def _violation_text(count: int, expectation: Expectation) -> Markdown:
 def results_of_merge(
     spec: TableSpec, asset: dg.AssetKey, merged: MergeResult | None, instance: dg.DagsterInstance
 ) -> list[dg.AssetCheckResult]:
-    """Returns the results of the checks after the merges of a run.
+    """Return the results of the checks after the merges of a run.
 
     A run that merged no rows says nothing new, so it repeats the results of the run before.
 
@@ -132,5 +132,5 @@ def _sql(query: str | None) -> dict[str, str]:
 
 
 def _query(spec: TableSpec, expectation: Expectation) -> str:
-    """Returns the SQL of all rows of bronze that violate an expectation, of merged batches and of others."""
+    """Return the SQL of all rows of bronze that violate an expectation, of merged batches and of others."""
     return format_on_one_line(f"SELECT * FROM bronze.{spec.name} WHERE {expectation.violated}")

@@ -17,7 +17,7 @@ EXPORT_CHECK = "changes_exported"
 
 
 def exported_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
-    """Returns the check of a silver table with `export`."""
+    """Return the check of a silver table with `export`."""
     return dg.AssetCheckSpec(
         EXPORT_CHECK, asset=asset, description="The changes of every version are exported, as `export` says."
     )

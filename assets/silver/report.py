@@ -25,7 +25,7 @@ from tidegate.platform.silver.merge import MergeResult
 
 
 def merge_metadata(merged: MergeResult | None) -> dict[str, Any]:
-    """Returns the metadata of a run's merges; None if there was nothing to merge."""
+    """Return the metadata of a run's merges; None if there was nothing to merge."""
     if merged is None:
         return {**volume([]), "batches": 0}
     order = {"late": merged.late, "tied": merged.tied, "order_ahead_seconds": merged.ahead_seconds}
@@ -50,7 +50,7 @@ def merge_metadata(merged: MergeResult | None) -> dict[str, Any]:
 def known_sources(
     merged: MergeResult | None, instance: dg.DagsterInstance, asset: dg.AssetKey
 ) -> Mapping[str, Sequence[str]]:
-    """Returns the columns of bronze that each column comes from, by the rules of the last merge.
+    """Return the columns of bronze that each column comes from, by the rules of the last merge.
 
     Args:
         merged: the merges of the run. If there were none, the last materialization has the columns.
@@ -75,7 +75,7 @@ def table_metadata(
     sources: Mapping[str, Sequence[str]],
     rows: int | None,
 ) -> dict[str, Any]:
-    """Returns the metadata of the silver table as it is now.
+    """Return the metadata of the silver table as it is now.
 
     Args:
         lake: counts its rows if `rows` is None.
@@ -101,7 +101,7 @@ def table_metadata(
 def columns_metadata(
     names: LakeNames, spec: TableSpec, schema: TableSchema, sources: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    """Returns the columns, and their lineage. The description of a column has its lineage too.
+    """Return the columns, and their lineage. The description of a column has its lineage too.
 
     Dagster's open UI shows descriptions on the page of an asset, and lineage of columns only among its events.
     """

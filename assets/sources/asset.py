@@ -12,7 +12,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 
 
 def dead_letters_of(config: LakeConfig) -> dict[str, str]:
-    """Returns the dead-letter queues of `lake.yaml`, each with the first queue that uses it."""
+    """Return the dead-letter queues of `lake.yaml`, each with the first queue that uses it."""
     sources: dict[str, str] = {}
     for spec in config.every_queue:
         if spec.dlq:

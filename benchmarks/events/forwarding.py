@@ -40,7 +40,7 @@ _TYPED_EVENTS = 20_000
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     options = arguments("forwarding", messages=20_000, rounds=3)
     with tempfile.TemporaryDirectory(prefix="tg") as folder, elasticmq(Path(folder) / "mq") as endpoint:
         os.environ.update(_CREDENTIALS, AWS_ENDPOINT_URL=endpoint)

@@ -49,7 +49,7 @@ _CONFIG = LakeConfig.model_validate(
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.events.forwarding_memory")
     parser.add_argument("--messages", type=int, default=100_000)
     parser.add_argument("--webhooks", type=int, default=100_000)

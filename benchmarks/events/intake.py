@@ -35,7 +35,7 @@ SERVERS = ("local", "elasticmq")
 
 
 def body(n: int) -> str:
-    """Returns the event of the n-th object."""
+    """Return the event of the n-th object."""
     table = n % TABLES
     event = {
         "eventVersion": "2.1",
@@ -62,7 +62,7 @@ def body(n: int) -> str:
 
 
 def resident() -> int:
-    """Returns the resident memory of this process in MB."""
+    """Return the resident memory of this process in MB."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") >> 20
 

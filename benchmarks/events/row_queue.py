@@ -30,7 +30,7 @@ _MAX_TICKS = 10
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     options = arguments("row_queue", messages=5000, rounds=3)
     with tempfile.TemporaryDirectory(prefix="tg") as folder, Machine(Path(folder)) as machine:
         lake = machine.lake("rows", _TABLES)
@@ -72,7 +72,7 @@ def _ticks(lake: TestLake, messages: int, rounds: int) -> dict[str, Any]:
 
 
 def _runs(machine: Machine, lake: TestLake, messages: int, rounds: int) -> dict[str, Any]:
-    """Returns the last of some runs. The first runs warm up the server and fill the tables."""
+    """Return the last of some runs. The first runs warm up the server and fill the tables."""
     found: dict[str, Any] = {}
     body = "".join(f"{_body(n)}\n" for n in range(messages))
     for table in ("files", "clicks"):

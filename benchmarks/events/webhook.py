@@ -47,7 +47,7 @@ _DEADLINE = 300
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.events.webhook")
     parser.add_argument("--deliveries", type=int, default=6000)
     parser.add_argument("--connections", type=int, default=32)

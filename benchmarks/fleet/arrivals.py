@@ -54,12 +54,12 @@ class Load:
     seed: int = 1
 
     def shares(self) -> npt.NDArray[np.float64]:
-        """Returns each table's share of the objects. Which table has which rank depends on the seed."""
+        """Return each table's share of the objects. Which table has which rank depends on the seed."""
         weights = np.arange(1, self.tables + 1, dtype=float) ** -self.skew
         return np.random.default_rng(self.seed).permutation(weights / weights.sum())
 
     def slices(self) -> Iterator[tuple[float, Counts]]:
-        """Yields the middle of each slice in seconds, and how many objects each table gets in it."""
+        """Yield the middle of each slice in seconds, and how many objects each table gets in it."""
         random = np.random.default_rng(self.seed + 1)
         shares = self.shares()
         a_slice = self.a_day / _DAY * self.slice * shares
@@ -73,12 +73,12 @@ class Load:
             yield middle, counts
 
     def hottest(self, number: int) -> npt.NDArray[np.int64]:
-        """Returns the indexes of the tables that get most, the first of them first."""
+        """Return the indexes of the tables that get most, the first of them first."""
         return np.argsort(-self.shares(), kind="stable")[:number]
 
 
 def _evenly(burst: Burst, n: int, seconds: float) -> int:
-    """Returns the files of a burst's table in slice n. All slices together have exactly its files."""
+    """Return the files of a burst's table in slice n. All slices together have exactly its files."""
     first = int(np.ceil(burst.begins / seconds - 0.5))
     many = int(np.ceil(burst.ends / seconds - 0.5)) - first
     done = n - first

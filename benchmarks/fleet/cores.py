@@ -56,7 +56,7 @@ class Cores:
         heapq.heappush(self._work, _Work(self._virtual + seconds, next(self._numbers), demand, then))
 
     def next_end(self) -> float:
-        """Returns when the next work ends, infinity if there is none."""
+        """Return when the next work ends, infinity if there is none."""
         return self._now + (self._work[0].ends - self._virtual) / self.pace if self._work else math.inf
 
     def end_next(self) -> float:

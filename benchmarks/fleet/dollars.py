@@ -15,7 +15,7 @@ _DAY = 86_400.0
 def dollars_a_day(
     outcome: Outcome, figures: Mapping[str, float], *, forwarded: float = 0.0, merges: float = 0.0
 ) -> dict[str, float]:
-    """Returns dollars by service for a day as long as the simulated hours.
+    """Return dollars by service for a day as long as the simulated hours.
 
     Args:
         outcome: the outcome of a simulation.
@@ -50,7 +50,7 @@ class Peer:
 
 
 def peers(load: Load, figures: Mapping[str, float], *, window: float, object_bytes: float) -> list[Peer]:
-    """Returns the fleet on Lambda and delta-rs, on Snowpipe, and on Auto Loader.
+    """Return the fleet on Lambda and delta-rs, on Snowpipe, and on Auto Loader.
 
     Args:
         load: the load.
@@ -62,7 +62,7 @@ def peers(load: Load, figures: Mapping[str, float], *, window: float, object_byt
 
 
 def _oxbow(load: Load, figures: Mapping[str, float]) -> Peer:
-    """A FIFO queue with a group for each table, and invocations of up to ten messages."""
+    """Return a FIFO queue with a group for each table, and invocations of up to ten messages."""
     batch = figures["lambda_fifo_batch"]
     rates = load.a_day / _DAY * load.shares()
     # An invocation has what has come during the one before, at least one message and at most ten.

@@ -13,7 +13,7 @@ _FILE = Path(__file__).with_name("figures.toml")
 
 @cache
 def figures(path: Path = _FILE) -> Figures:
-    """Returns the project's units of cost, and the figures of the dated file."""
+    """Return the project's units of cost, and the figures of the dated file."""
     found = tomllib.loads(path.read_text(encoding="utf-8"))
     own = {name: FIGURES.find(name) for name in FIGURES}
     return Figures({**own, **{name: Figure(**fields) for name, fields in found.items()}})

@@ -80,7 +80,7 @@ class Outcome:
         return self.runs / self.seconds * 60
 
     def freshness(self, tables: Iterable[int] | None = None) -> tuple[float, float, float]:
-        """Returns seconds from arrival to visible: median, 95th of 100, and the longest, of all objects of tables."""
+        """Return seconds from arrival to visible: median, 95th of 100, and the longest, of all objects of tables."""
         lags, counts = np.asarray(self._lags), np.asarray(self._counts)
         if tables is not None:
             chosen = np.isin(self._tables, list(tables))
@@ -88,16 +88,16 @@ class Outcome:
         return quantiles(lags, counts) if len(lags) else (0.0, 0.0, 0.0)
 
     def by_table(self) -> dict[int, tuple[float, float, float]]:
-        """Returns the freshness of each table that got objects."""
+        """Return the freshness of each table that got objects."""
         return dict(self._grouped(np.asarray(self._tables, np.int64)))
 
     def over_time(self, step: float) -> list[tuple[float, float]]:
-        """Returns by time of arrival the 95th of 100 of the seconds to visible."""
+        """Return by time of arrival the 95th of 100 of the seconds to visible."""
         groups = self._grouped((np.asarray(self._arrived) // step).astype(np.int64))
         return [(float((group + 0.5) * step), lags[1]) for group, lags in groups]
 
     def _grouped(self, groups: npt.NDArray[np.int64]) -> Iterator[tuple[int, tuple[float, float, float]]]:
-        """Yields each group of cohorts and its freshness, by number."""
+        """Yield each group of cohorts and its freshness, by number."""
         lags, counts = np.asarray(self._lags), np.asarray(self._counts)
         order = np.argsort(groups, kind="stable")
         edges = np.flatnonzero(np.diff(groups[order])) + 1
@@ -107,7 +107,7 @@ class Outcome:
 
 
 def quantiles(values: npt.NDArray[np.float64], counts: npt.NDArray[np.int64]) -> tuple[float, float, float]:
-    """Returns median, 95th of 100 and maximum of values with their counts."""
+    """Return median, 95th of 100 and maximum of values with their counts."""
     order = np.argsort(values)
     values, reached = values[order], np.cumsum(counts[order])
     places = np.searchsorted(reached, np.array([0.5, 0.95]) * reached[-1])

@@ -66,13 +66,13 @@ def write(results: Results, figures: Figures, docs: Path) -> None:
 def cheapest(
     choices: Iterable[tuple[float, float, Scenario]], figures: Figures
 ) -> tuple[float, float, Scenario] | None:
-    """Returns the windows that hold the goal for hot tables at least cost. None if no windows do."""
+    """Return the windows that hold the goal for hot tables at least cost. None if no windows do."""
     held = [choice for choice in choices if choice[2].hot[1] <= GOAL]
     return min(held, key=lambda choice: sum(choice[2].dollars(figures).values()), default=None)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Returns a Markdown table."""
+    """Return a Markdown table."""
     found = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
     found += [f"| {' | '.join(str(cell) for cell in row)} |" for row in rows]
     return "\n".join(found)
@@ -279,7 +279,7 @@ def _charts(results: Results, figures: Figures, tuned: Scenario) -> dict[str, st
 
 
 def _by_rank(seconds: Sequence[float]) -> list[tuple[float, float]]:
-    """Returns the mean of tables of about the same rank: dozens of points for thousands of tables."""
+    """Return the mean of tables of about the same rank: dozens of points for thousands of tables."""
     edges = sorted({round(len(seconds) ** (place / 40)) for place in range(41)})
     groups = [(first, [each for each in seconds[first - 1 : last - 1] if each]) for first, last in pairwise(edges)]
     return [(rank, sum(group) / len(group)) for rank, group in groups if group]

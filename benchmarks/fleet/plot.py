@@ -15,7 +15,7 @@ _COLOURS = ("#2563eb", "#dc2626", "#059669", "#d97706", "#7c3aed", "#475569")
 def lines(
     title: str, x_name: str, y_name: str, series: Mapping[str, Points], *, log_x: bool = False, log_y: bool = False
 ) -> str:
-    """Returns a chart of lines.
+    """Return a chart of lines.
 
     Args:
         title: its title.
@@ -39,7 +39,7 @@ def lines(
 
 
 def bars(title: str, y_name: str, parts: Sequence[str], stacks: Mapping[str, Mapping[str, float]]) -> str:
-    """Returns a chart of stacked bars.
+    """Return a chart of stacked bars.
 
     Args:
         title: its title.

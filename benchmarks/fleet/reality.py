@@ -99,7 +99,7 @@ def main() -> None:
 
 
 def predicted(load: Load, cores: int, aws: float, idle: float, others: float) -> dict[str, Any]:
-    """Returns what the simulation says of a load on one machine.
+    """Return what the simulation says of a load on one machine.
 
     Args:
         load: the load.
@@ -149,7 +149,7 @@ def _put_all(bench: Bench, load: Load, *, first: bool = False) -> None:
 
 
 def _committed(bench: Bench, tables: int) -> dict[str, tuple[float, float]]:
-    """Returns of each committed object when it was put, and when its batch was committed."""
+    """Return of each committed object when it was put, and when its batch was committed."""
     found: dict[str, tuple[float, float]] = {}
     for table in range(tables):
         key = f"{BUCKET}.{_name(table)}"
@@ -165,7 +165,7 @@ def _committed(bench: Bench, tables: int) -> dict[str, tuple[float, float]]:
 
 
 def _commits(bodies: Iterator[bytes]) -> Iterator[tuple[int, float]]:
-    """Yields the number and the time of each batch in a Delta log."""
+    """Yield the number and the time of each batch in a Delta log."""
     for body in bodies:
         actions = [json.loads(line) for line in body.splitlines()]
         times = [action["commitInfo"]["timestamp"] / 1_000 for action in actions if "commitInfo" in action]

@@ -90,5 +90,5 @@ class Costs:
 
     @classmethod
     def of(cls, figures: Mapping[str, float]) -> Costs:
-        """Returns the costs that figures contain."""
+        """Return the costs that figures contain."""
         return cls(**{name: figures[name] for name in cls.__dataclass_fields__})

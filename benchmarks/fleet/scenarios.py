@@ -57,7 +57,7 @@ class Scenario:
         return self.outcome.freshness(self.load.hottest(HOT).tolist())
 
     def dollars(self, figures: Figures) -> dict[str, float]:
-        """Returns dollars a day by service."""
+        """Return dollars a day by service."""
         return dollars_a_day(self.outcome, figures)
 
 
@@ -89,7 +89,7 @@ def simulate(
 
 
 def windows(figures: Figures, seconds: float = 3_600.0) -> Iterator[tuple[float, float, Scenario]]:
-    """Yields the windows of hot and of other tables, and what becomes of the fleet with them."""
+    """Yield the windows of hot and of other tables, and what becomes of the fleet with them."""
     load = replace(FLEET, seconds=seconds)
     for others in (60.0, 300.0, 900.0, 1_800.0):
         for hot in (0.0, 60.0, 120.0, 180.0, 240.0, 300.0):
@@ -99,7 +99,7 @@ def windows(figures: Figures, seconds: float = 3_600.0) -> Iterator[tuple[float,
 
 
 def limits(scenario: Scenario, figures: Figures) -> dict[str, float]:
-    """Returns how much of each limit a steady load uses, by limit. The load at which it breaks is the reciprocal."""
+    """Return how much of each limit a steady load uses, by limit. The load at which it breaks is the reciprocal."""
     load, rules, outcome, costs = scenario.load, scenario.rules, scenario.outcome, Costs.of(figures)
     a_tick = load.a_day / 86_400 * outcome.seconds / outcome.ticks
     hottest = load.a_day / 86_400 * load.shares().max()

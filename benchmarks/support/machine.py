@@ -81,20 +81,20 @@ class Machine:
         self._running.close()
 
     def clients(self, endpoint: str | None = None) -> Clients:
-        """Returns AWS clients, of another server if an endpoint is given."""
+        """Return AWS clients, of another server if an endpoint is given."""
         aws = self.aws.environ
         return Clients.connect(
             endpoint or self.aws.endpoint, REGION, key=aws["AWS_ACCESS_KEY_ID"], secret=aws["AWS_SECRET_ACCESS_KEY"]
         )
 
     def lake(self, name: str, tables: list[dict[str, Any]], **more: Any) -> TestLake:
-        """A lake of its own. `more` are further sections of its lake.yaml."""
+        """Return a lake of its own. `more` are further sections of its lake.yaml."""
         folder = self.home / name
         folder.mkdir()
         return TestLake(self, folder, name, tables, {"discovery": False, **more})  # type: ignore[arg-type]
 
     def megabytes(self) -> dict[str, int]:
-        """Returns the memory of this process and of the Spark server, and of the server's live objects, in MB."""
+        """Return the memory of this process and of the Spark server, and of the server's live objects, in MB."""
         server = self.spark.process
         assert server is not None
         # The histogram of live objects follows a full collection. Its last line is the total.
@@ -116,7 +116,7 @@ class Machine:
             yield most
 
     def jobs(self) -> int:
-        """Returns the number of Spark jobs that the server has started so far."""
+        """Return the number of Spark jobs that the server has started so far."""
         logs = [path for path in (self.home / "spark" / "events").rglob("*") if path.is_file()]
         return sum(path.read_bytes().count(b'"SparkListenerJobStart"') for path in logs)
 
@@ -137,6 +137,6 @@ def announce(lake: TestLake, table: str, keys: list[str]) -> None:
 
 
 def resident(pid: int) -> int:
-    """Returns the resident memory of a process in megabytes."""
+    """Return the resident memory of a process in megabytes."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") >> 20

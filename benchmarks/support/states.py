@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 
 def states(ids: Sequence[int], at: int) -> bytes:
-    """Returns a file with the state of each key at a time."""
+    """Return a file with the state of each key at a time."""
     body = io.BytesIO()
     columns = {
         "id": pa.array(ids, pa.int64()),

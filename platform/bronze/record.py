@@ -73,7 +73,7 @@ def finish(table: Table, batch: Batch, log: Callable[[str], None], *, void: bool
 
 
 def _still_deferring(table: Table, batch: Batch) -> bool:
-    """Whether the deferred hints must still be put back.
+    """Return whether the deferred hints must still be put back.
 
     The manifests are deleted last, so if they are gone the batch is finished. Without this check a run that slept
     meanwhile would put back hints that a later batch has decided.

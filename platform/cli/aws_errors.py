@@ -34,7 +34,7 @@ _OTHER_REGION = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", 
 
 
 def explain_aws(error: ClientError | BotoCoreError) -> str:
-    """Returns why AWS refused a call or could not be reached, and what to do."""
+    """Return why AWS refused a call or could not be reached, and what to do."""
     if isinstance(error, ClientError):
         return _describe_answer(error)
     if isinstance(error, NoCredentialsError):
@@ -56,7 +56,7 @@ def explain_aws(error: ClientError | BotoCoreError) -> str:
 
 
 def is_denied(error: ClientError) -> bool:
-    """Whether AWS accepts the credentials and refuses the action."""
+    """Return whether AWS accepts the credentials and refuses the action."""
     code = code_of(error)
     return "AccessDenied" in code or (status_of(error) == 403 and code not in _BAD_CREDENTIALS)
 

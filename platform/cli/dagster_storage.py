@@ -20,7 +20,7 @@ _MAX_ERROR_CHARACTERS = 300
 
 
 def dagster_folder(home: Path | None) -> Path | None:
-    """Returns the folder of Dagster's instance; None if this machine has none.
+    """Return the folder of Dagster's instance; None if this machine has none.
 
     Args:
         home: home of the local platform; None takes the DAGSTER_HOME of the environment.
@@ -54,7 +54,7 @@ def dagster_instance(home: Path | None) -> Iterator[DagsterInstance]:
 
 
 def storage_error(folder: Path, error: Exception) -> str:
-    """Returns the sentence that Dagster's storage does not answer."""
+    """Return the sentence that Dagster's storage does not answer."""
     return f"Dagster on {folder} could not be asked about its runs: {first_line(str(error))[:_MAX_ERROR_CHARACTERS]}"
 
 

@@ -46,7 +46,7 @@ class Client:
             raise CommandError("\n".join([str(error), *self.platform_hints])) from None
 
     def explain(self, error: SparkUnreachable) -> str:
-        """Returns what to do about a Spark server that does not answer."""
+        """Return what to do about a Spark server that does not answer."""
         if self.home is None or find_stack(self.home) is None:
             return "\n".join([str(error), *self.platform_hints])
         return (
@@ -61,7 +61,7 @@ class Client:
 
 
 def platform_hints() -> list[str]:
-    """Returns a line for a lake that cannot be reached, if no local platform runs on a default home."""
+    """Return a line for a lake that cannot be reached, if no local platform runs on a default home."""
     if any(find_stack(home) for home in DEFAULT_HOMES):
         return []
     homes = " or ".join(str(home) for home in DEFAULT_HOMES)

@@ -69,7 +69,7 @@ ANSWERS: Mapping[str, type[BaseModel]] = {
 
 
 def schema_text() -> str:
-    """The text of `docs/commands.schema.json`."""
+    """Return the text of `docs/commands.schema.json`."""
     models: Sequence[tuple[type[BaseModel], Literal["serialization"]]] = [
         (model, "serialization") for model in dict.fromkeys(ANSWERS.values())
     ]

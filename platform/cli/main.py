@@ -39,7 +39,7 @@ app.add_typer(changes)
 
 
 def explain_error(error: Exception) -> str:
-    """Returns what an expected error says, and what to do.
+    """Return what an expected error says, and what to do.
 
     Without a way to AWS, no object is at fault, and the lake may be that of a local platform that does not run.
     """
@@ -50,7 +50,7 @@ def explain_error(error: Exception) -> str:
 
 
 def main() -> None:
-    """Entry point."""
+    """Run the command line."""
     for each in (signal.SIGINT, signal.SIGTERM):
         # A shell starts background jobs with SIGINT ignored, and Dagster gives SIGTERM whatever SIGINT has.
         signal.signal(each, signal.default_int_handler)

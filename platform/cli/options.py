@@ -24,7 +24,7 @@ WriteChanges = Annotated[bool, typer.Option("--yes", help="Write. Without it, on
 
 
 def table_names(incomplete: str) -> list[str]:
-    """Returns the tables of lake.yaml, and the silver tables as `silver.<name>`, that begin with a text.
+    """Return the tables of lake.yaml, and the silver tables as `silver.<name>`, that begin with a text.
 
     A file that cannot be read gives none: a shell shows no errors while a person types. The file is not checked, so
     that a variable that is not set, or a mistake elsewhere in the file, hides no table.
@@ -33,7 +33,7 @@ def table_names(incomplete: str) -> list[str]:
 
 
 def silver_names(incomplete: str) -> list[str]:
-    """Returns the silver tables of lake.yaml that begin with a text."""
+    """Return the silver tables of lake.yaml that begin with a text."""
     return [name for name in table_names(incomplete) if name.startswith("silver.")]
 
 

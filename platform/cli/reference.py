@@ -22,7 +22,7 @@ An option without a default takes no value. `--no-…` next to an option turns i
 
 
 def reference_text() -> str:
-    """Returns the text of `docs/reference/cli.md`."""
+    """Return the text of `docs/reference/cli.md`."""
     # Typer has its own copy of Click's classes, so their names are not checked here.
     commands: dict[str, Any] = dict(named_commands(typer.main.get_command(app)))
     overview = [
@@ -71,7 +71,7 @@ def _cell(text: str | None) -> str:
 
 
 def _escape_tags(text: str) -> str:
-    """Returns the text with `<table>` escaped, so that it is not read as HTML."""
+    """Return the text with `<table>` escaped, so that it is not read as HTML."""
     return text.replace("<", "\\<")
 
 

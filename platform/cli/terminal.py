@@ -31,7 +31,7 @@ class Terminal(Console):
         super().__init__(markup=markup, emoji=False, **options)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Returns a text that is as wide as it is printed, so that no table cuts it.
+        """Return a text that is as wide as it is printed, so that no table cuts it.
 
         A text without any width, such as an accent without its letter, is written as codes.
         """
@@ -39,13 +39,13 @@ class Terminal(Console):
         return super().render_str(shown if cell_len(shown) else ascii(shown)[1:-1], **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Returns the segments to print, with control characters escaped."""
+        """Return the segments to print, with control characters escaped."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else segment._replace(text=show_controls(segment.text))
 
 
 def command_console(*, markup: bool = False) -> Terminal:
-    """Returns a console as wide as the terminal. In a log or a pipe it ends no line, and cuts no cell, by itself.
+    """Return a console as wide as the terminal. In a log or a pipe it ends no line, and cuts no cell, by itself.
 
     Args:
         markup: as `Terminal` has it.

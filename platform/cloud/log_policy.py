@@ -88,7 +88,7 @@ def _folders(config: LakeConfig, bucket: str) -> tuple[str, ...]:
 
 
 def _is_for_all(statement: dict[str, Any]) -> bool:
-    """Whether a denial is about everybody, or everybody but named callers."""
+    """Return whether a denial is about everybody, or everybody but named callers."""
     principal, excepted = statement.get("Principal"), statement.get("NotPrincipal")
     if isinstance(excepted, dict):
         return all("*" not in str(name) for names in excepted.values() for name in as_list(names))
@@ -96,7 +96,7 @@ def _is_for_all(statement: dict[str, Any]) -> bool:
 
 
 def _covers(statement: dict[str, Any], folder: str) -> bool:
-    """Whether a denial is about every change of a folder by others than some named callers.
+    """Return whether a denial is about every change of a folder by others than some named callers.
 
     One that has `NotResource` counts as none: what it spares cannot be compared with a folder.
     """
@@ -115,7 +115,9 @@ def _covers(statement: dict[str, Any], folder: str) -> bool:
 
 
 def _excepts_named_callers(key: str, values: Any) -> bool:
-    """Whether the values of a condition key name callers, and not every caller, as a variable of the request does."""
+    """Return whether the values of a condition key name callers, and not every caller, as a variable of the request
+    does.
+    """
     strangers, patterns = _CALLERS.get(key.lower(), ()), [str(value) for value in as_list(values)]
     return bool(strangers) and not any(
         "${" in pattern or any(matches(pattern, stranger) for stranger in strangers) for pattern in patterns

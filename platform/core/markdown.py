@@ -27,21 +27,21 @@ class Markdown(str):
 
 
 def code(text: str) -> Markdown:
-    """Returns a text as code of Markdown, which the UI shows as it is: no `*` or `_` of it changes the letters."""
+    """Return a text as code of Markdown, which the UI shows as it is: no `*` or `_` of it changes the letters."""
     text = one_line(text)
     marks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     return Markdown(f"{marks} {text} {marks}" if len(marks) > 1 else f"`{text}`")
 
 
 def prose(text: object) -> Markdown:
-    """Returns a text as Markdown that shows it. Words that would become links are shown as code."""
+    """Return a text as Markdown that shows it. Words that would become links are shown as code."""
     words = one_line(str(text).strip()).split(" ")
     written = " ".join(code(word) if _LINK.search(word) else _MARKS.sub(r"\\\1", word) for word in words)
     return Markdown(_START.sub(r"\1\\\2", written))
 
 
 def sentence(template: str, *texts: object) -> Markdown:
-    """Returns Tidegate's own Markdown with other texts in it.
+    """Return Tidegate's own Markdown with other texts in it.
 
     Args:
         template: a literal with `{}` for each text.
@@ -51,17 +51,17 @@ def sentence(template: str, *texts: object) -> Markdown:
 
 
 def join_texts(separator: str, texts: Iterable[object]) -> Markdown:
-    """Returns texts one after another, as `sentence` takes them, with a separator of Tidegate's own between them."""
+    """Return texts one after another, as `sentence` takes them, with a separator of Tidegate's own between them."""
     return Markdown(separator.join(sentence("{}", text) for text in texts))
 
 
 def code_block(query: str) -> Markdown:
-    """Returns a query of one line as a block that the UI lets a person copy."""
+    """Return a query of one line as a block that the UI lets a person copy."""
     marks = "`" * max(3, 1 + max(map(len, re.findall("`+", query)), default=0))
     return Markdown(f"{marks}sql\n{one_line(query)}\n{marks}")
 
 
 def cell(text: str, show: Callable[[str], Markdown] = prose) -> Markdown:
-    """Returns a text as `prose` or as `code`, for a cell of a table."""
+    """Return a text as `prose` or as `code`, for a cell of a table."""
     # Within a table, a backslash keeps a bar from ending the cell in code, too.
     return Markdown(re.sub(r"(?<!\\)\|", r"\\|", show(" ".join(text.split()))))

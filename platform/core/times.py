@@ -8,7 +8,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_time(text: str) -> datetime:
-    """The instant that a text in ISO 8601 gives; a text without a time zone is in UTC.
+    """Return the instant that a text in ISO 8601 gives; a text without a time zone is in UTC.
 
     Raises:
         ValueError: the text is not a time.
@@ -18,20 +18,20 @@ def parse_time(text: str) -> datetime:
 
 
 def to_micros(time: datetime) -> int:
-    """Microseconds since 1970."""
+    """Return microseconds since 1970."""
     return (time - _EPOCH) // timedelta(microseconds=1)
 
 
 def to_millis(time: datetime) -> int:
-    """Milliseconds since 1970."""
+    """Return milliseconds since 1970."""
     return (time - _EPOCH) // timedelta(milliseconds=1)
 
 
 def from_micros(micros: int) -> datetime:
-    """The instant so many microseconds after 1970, in UTC."""
+    """Return the instant so many microseconds after 1970, in UTC."""
     return _EPOCH + timedelta(microseconds=micros)
 
 
 def from_millis(millis: int) -> datetime:
-    """The instant so many milliseconds after 1970, in UTC."""
+    """Return the instant so many milliseconds after 1970, in UTC."""
     return _EPOCH + timedelta(milliseconds=millis)

@@ -19,7 +19,10 @@ NARROW = "\u202f"
 
 
 def first_line(said: Exception | str) -> str:
-    """The first line of an error or of a text, as `one_line` writes it. For an error without a text, its class."""
+    """Return the first line of an error or of a text, as `one_line` writes it.
+
+    For an error without a text, its class.
+    """
     lines = str(said).strip().splitlines()
     if lines:
         return one_line(lines[0])
@@ -27,7 +30,7 @@ def first_line(said: Exception | str) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text with its line ends and control characters written out as Python does: a backslash and a code.
+    """Return a text with its line ends and control characters written out as Python does: a backslash and a code.
 
     Producers write keys, cells and messages. These must not control a terminal or forge a line of a log.
     """
@@ -35,17 +38,17 @@ def one_line(text: str) -> str:
 
 
 def show_controls(text: str) -> str:
-    """A text with its control characters written out, like `one_line`, but with its line ends."""
+    """Return a text with its control characters written out, like `one_line`, but with its line ends."""
     return "\n".join(map(one_line, text.split("\n")))
 
 
 def visible_json(text: str) -> str:
-    """A JSON text with the control characters of its values written as JSON's own escapes. It stays JSON."""
+    """Return a JSON text with the control characters of its values written as JSON's own escapes. It stays JSON."""
     return _CONTROL.sub(lambda found: found[0] if found[0] == "\n" else json.dumps(found[0])[1:-1], text)
 
 
 def first_few(texts: Sequence[str], most: int, total: int | None = None) -> list[str]:
-    """Returns the first texts, and after them the number of the others as a text, if there are others.
+    """Return the first texts, and after them the number of the others as a text, if there are others.
 
     Args:
         texts: the texts, or the first of them.
@@ -57,7 +60,7 @@ def first_few(texts: Sequence[str], most: int, total: int | None = None) -> list
 
 
 def number_of(count: int, noun: str) -> str:
-    """Returns a number and its noun: `1 row`, `0 rows`, `1,200 rows`.
+    """Return a number and its noun: `1 row`, `0 rows`, `1,200 rows`.
 
     Args:
         count: the number.
@@ -67,7 +70,7 @@ def number_of(count: int, noun: str) -> str:
 
 
 def size_text(size: int) -> str:
-    """Returns a number of bytes in short form, such as `1.2 MB`."""
+    """Return a number of bytes in short form, such as `1.2 MB`."""
     value, units = float(size), iter(("B", "kB", "MB", "GB", "TB", "PB"))
     unit = next(units)
     while value >= 1000 and unit != "PB":
@@ -76,7 +79,7 @@ def size_text(size: int) -> str:
 
 
 def span(seconds: float) -> str:
-    """Returns a duration in short form: `2d 3h`, `2h 5m`, `4m`, `5s`."""
+    """Return a duration in short form: `2d 3h`, `2h 5m`, `4m`, `5s`."""
     left = max(0, int(seconds))
     if left < 3600:
         return f"{left // 60}m" if left >= 60 else f"{left}s"

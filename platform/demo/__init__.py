@@ -8,5 +8,5 @@ from pathlib import Path
 
 
 def lake_file() -> Path:
-    """Returns the path of the demo's `lake.yaml`."""
+    """Return the path of the demo's `lake.yaml`."""
     return Path(__file__).with_name("lake.yaml")

@@ -86,7 +86,7 @@ def read_accounts(lake: Lake) -> Accounts:
 
 
 def _ledgers(lake: Lake) -> dict[str, list[Row]]:
-    """Returns the rows of all ledgers, in their order, by table key. One query reads them: each costs a second."""
+    """Return the rows of all ledgers, in their order, by table key. One query reads them: each costs a second."""
     every = []
     for table_key in lake.store.births.tables():
         location = lake.table(table_key).ledger.location

@@ -33,7 +33,7 @@ class Analysts:
         self.source, self.does = source, does
 
     def first_wave(self) -> None:
-        """Wave 1: the worst delays of each half-year, and the planes with and without missing values."""
+        """Do wave 1: the worst delays of each half-year, and the planes with and without missing values."""
         flights = _notebook(self.source.flights)
         for half in (1, 2):
             worst = flights[(flights["month"] > 6) == (half == 2)].nlargest(WORST, "Delay (min)").drop(columns="month")
@@ -46,12 +46,12 @@ class Analysts:
         self.does.put(INCOMPLETE, rest, "as R writes the other planes: no row can be loaded yet")
 
     def second(self) -> None:
-        """Wave 2: somebody asks the analyst what `NA` means."""
+        """Do wave 2: somebody asks the analyst what `NA` means."""
         self.does.fix(INCOMPLETE, [_MISSING], "the meaning of NA is configured, and the file is read again")
 
 
 def _notebook(flights: pa.Table) -> pd.DataFrame:
-    """Returns the flights as in a notebook: readable names, times in nanoseconds, and row numbers as the index."""
+    """Return the flights as in a notebook: readable names, times in nanoseconds, and row numbers as the index."""
     frame: pd.DataFrame = flights.to_pandas(coerce_temporal_nanoseconds=True)
     late = pd.to_timedelta(frame["minute"] + frame["dep_delay"], unit="min")
     return pd.DataFrame(
@@ -76,7 +76,7 @@ def _write_parquet(frame: pd.DataFrame) -> bytes:
 
 
 def _write_csv(sheet: Sheet, rows: Iterable[tuple[int, tuple[str, ...]]]) -> bytes:
-    """Returns what R's `write.csv` writes for the rows: a column of row names, quoted text, `NA`."""
+    """Return what R's `write.csv` writes for the rows: a column of row names, quoted text, `NA`."""
 
     def cell(name: str, text: str) -> str:
         return (text if name in _NUMBERS else _quote_text(text)) if text else _MISSING

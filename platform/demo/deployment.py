@@ -39,7 +39,7 @@ class DemoReport(Protocol):
     """The outcome of a demo."""
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the report as `--report` writes it."""
+        """Return the report as `--report` writes it."""
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ class FlightsExport:
             self.days[divmod(int(day), 100)] = flights.take(np.flatnonzero(of_day == day))
 
     def first_wave(self) -> None:
-        """Wave 1: everything, as first known."""
+        """Do wave 1: everything, as first known."""
         for (month, day), rows in self.days.items():
             if day == FLAGGED_DAY:
                 gone = _revise_rows(rows.slice(3, 3), DAY, deleted=True)
@@ -45,7 +45,7 @@ class FlightsExport:
             self._put(month, day, rows, "export")
 
     def second(self) -> None:
-        """Wave 2: what changed, came late, came twice, or is bad."""
+        """Do wave 2: what changed, came late, came twice, or is bad."""
         days, put = self.days, self._put
         for day in range(1, 21):
             later = DAY if day > 1 else 1  # one microsecond suffices
@@ -91,7 +91,7 @@ class FlightsExport:
 
 
 def _revise_rows(rows: pa.Table, later: int, *, delay: float = 0, deleted: bool = False) -> pa.Table:
-    """Returns the rows as updated `later` (microseconds), with the arrival `delay` minutes later than before."""
+    """Return the rows as updated `later` (microseconds), with the arrival `delay` minutes later than before."""
     stamp = pc.cast(pc.add(pc.cast(rows["updated_at"], pa.int64()), later), pa.timestamp("us", tz="UTC"))
     rows = rows.set_column(rows.schema.get_field_index("updated_at"), "updated_at", stamp)
     if delay:

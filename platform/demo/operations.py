@@ -130,7 +130,7 @@ class Operations:
 
 
 def notification(bucket: str, key: str, event: str, of: Operation) -> dict[str, Any]:
-    """Returns one record in the format of S3, with a time before all events of the demo's bucket."""
+    """Return one record in the format of S3, with a time before all events of the demo's bucket."""
     n = of.get("n", 0)
     thing: dict[str, Any] = {"key": quote_plus(key, safe="/")}
     if event.startswith("ObjectCreated"):

@@ -157,7 +157,7 @@ class BadFileError(Exception):
 
 
 def expect(folder: Path) -> dict[str, Any]:
-    """Returns the expected result for a producers' folder, in the format of the module's docstring.
+    """Return the expected result for a producers' folder, in the format of the module's docstring.
 
     Raises:
         ValueError: the rules above have no answer, for example for a Parquet key that is written twice.
@@ -259,7 +259,7 @@ class _ExpectedLake:
 
 
 def outcome(bucket: str, key: str) -> str:
-    """Returns how an event of this key must end: in the ledger of a table, or in one of the other counts."""
+    """Return how an event of this key must end: in the ledger of a table, or in one of the other counts."""
     parts = key.split("/")
     if bucket != BUCKET:
         return "no_table"

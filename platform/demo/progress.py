@@ -36,7 +36,7 @@ class Stage:
         self._said = 0.0
 
     def advance(self) -> None:
-        """One more is done."""
+        """Count one more as done."""
         self._progress.advance(self._task)
 
     def show(self, what: str, completed: int) -> None:
@@ -81,7 +81,7 @@ class Stages:
             yield self
 
     def begin(self, name: str, total: int | None = None) -> Stage:
-        """A new stage."""
+        """Return a new stage."""
         if not self._console.is_terminal:
             self._console.print(f"{name} …")
         return Stage(self._progress, self._progress.add_task(name, total=total), self._console, name)

@@ -46,7 +46,7 @@ class Report:
         return not self.problems
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the report as `--report` writes it."""
+        """Return the report as `--report` writes it."""
         return {
             "tables": self.tables,
             "events_sent": self.events_sent,
@@ -169,7 +169,7 @@ def _table(
 
 
 def freshness(instance: dg.DagsterInstance, newest: Newest | None, silver: dg.AssetKey | None) -> float | None:
-    """Returns the seconds from the event of a table's newest file to its row in the ledger, or to its silver merge.
+    """Return the seconds from the event of a table's newest file to its row in the ledger, or to its silver merge.
 
     Args:
         newest: the file; None when no event reported one.

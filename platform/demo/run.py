@@ -134,7 +134,7 @@ def _ingest(
 
 
 def _baseline(lake: Lake, instance: dg.DagsterInstance, stages: Stages, check: Callable[[], None]) -> Accounts:
-    """Returns the accounts before this run: empty on a fresh lake, else those of earlier runs after they settled."""
+    """Return the accounts before this run: empty on a fresh lake, else those of earlier runs after they settled."""
     if not lake.store.table_keys():
         return Accounts()
     stage = stages.begin("Finishing the work of an earlier run")
@@ -159,7 +159,7 @@ def _next_steps(platform: Deployment, home: Path) -> NextSteps:
 
 
 def lake_file_of(home: Path) -> Path:
-    """Returns the copy of the demo's `lake.yaml` on this home, which fixes change. Creates the copy if it is missing.
+    """Return the copy of the demo's `lake.yaml` on this home, which fixes change. Creates the copy if it is missing.
 
     Raises:
         LocalStackError: the home cannot be created.
@@ -216,7 +216,7 @@ class Stories:
 
 
 def read_stories(lake: Lake) -> Stories:
-    """Returns the stories."""
+    """Return the stories."""
     spec = next(spec for spec in lake.config.tables if spec.name == "flights")
     flight = key_history(lake, spec, FLIGHT)
     return Stories(flight, [row.asDict() for row in lake.delta.session.sql(READING).collect()])

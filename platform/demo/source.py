@@ -78,7 +78,7 @@ class Source:
     airlines: Sheet
 
     def to_short(self) -> Source:
-        """Returns the data with flights and weather of `SHORT` only, and up to `SHORT_FLIGHTS` flights per day."""
+        """Return the data with flights and weather of `SHORT` only, and up to `SHORT_FLIGHTS` flights per day."""
         month, day = self.weather.header.index("month"), self.weather.header.index("day")
         rows = tuple(row for row in self.weather.rows if (int(row[month]), int(row[day])) in SHORT)
         days = self.flights["month"].to_numpy() * 100 + self.flights["day"].to_numpy()
@@ -88,7 +88,7 @@ class Source:
 
 
 def data_folder() -> Path:
-    """Returns the folder of the installed package with its data files.
+    """Return the folder of the installed package with its data files.
 
     Raises:
         SourceMissingError: the package is not installed. The message names the remedy.

@@ -35,7 +35,7 @@ class Uploader:
         return sorted({int(done["wave"]) for done in self._operations})
 
     def plan_wave(self, wave: int) -> tuple[list[Operation], list[Operation]]:
-        """Returns the fixes of a wave (`mend`), which do not concern S3, and its other operations.
+        """Return the fixes of a wave (`mend`), which do not concern S3, and its other operations.
 
         If the wave was completed before, only the operations that may be repeated.
         """
@@ -49,7 +49,7 @@ class Uploader:
             return sum(self._count_results(pool.map(self._do, operations), step))
 
     def completed_waves(self) -> list[int]:
-        """Returns the waves that this or an earlier run ingested completely."""
+        """Return the waves that this or an earlier run ingested completely."""
         return list(json.loads(self._state.read_text())) if self._state.exists() else []
 
     def mark_completed(self, wave: int) -> None:

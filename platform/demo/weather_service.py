@@ -37,12 +37,12 @@ class WeatherService:
             self.days.setdefault(f"{row['year']}-{row['month']:02d}-{row['day']:02d}", []).append(row)
 
     def first_wave(self) -> None:
-        """Wave 1: everything, as first known."""
+        """Do wave 1: everything, as first known."""
         for day, rows in sorted(self.days.items()):
             self.does.put(f"weather/{day}.json", _json(rows), "export")
 
     def second(self) -> None:
-        """Wave 2: what changed, came late, came twice, or is bad."""
+        """Do wave 2: what changed, came late, came twice, or is bad."""
         days, put = self.days, self.does.put
         for day in range(1, 6):
             rows = days[f"2013-03-{day:02d}"]

@@ -169,7 +169,7 @@ def _end(table: Table, birth: Birth, log: Callable[[str], None]) -> None:
 
 
 def _prepare_erasure(table: Table, suppression: Suppression, draft: BatchDraft) -> tuple[PreparedBatch, Erased, bool]:
-    """Returns a batch, what it takes out of the table, and whether nothing is left after it."""
+    """Return a batch, what it takes out of the table, and whether nothing is left after it."""
     prepared = PreparedBatch(draft.plan)
     base = present_schema(table, draft)
     if base is None:

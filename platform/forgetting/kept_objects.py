@@ -208,7 +208,7 @@ def _messages(lake: Lake, folder: str, others: Collection[str], judge: KeptRow, 
 
 
 def _unwrap_messages(body: str) -> Iterator[str]:
-    """Yields the text of a message, and what is in SNS's envelopes: a queue without its topic keeps them closed."""
+    """Yield the text of a message, and what is in SNS's envelopes: a queue without its topic keeps them closed."""
     for _ in range(MAX_TOPICS + 1):
         yield body
         try:
@@ -220,12 +220,12 @@ def _unwrap_messages(body: str) -> Iterator[str]:
 
 
 def _changed_objects(lake: Lake, folder: str, since: float) -> list[Listed]:
-    """Returns the objects of a folder that changed at a time or later."""
+    """Return the objects of a folder that changed at a time or later."""
     return [item for item in lake.store.objects.list_under(lake.store.bucket, folder) if item.modified >= since]
 
 
 def _rest_of_line(line: bytes, rest_of: Callable[[str], str | None]) -> bytes | None:
-    """Returns the line itself if nothing leaves it, also if it is no UTF-8."""
+    """Return the line itself if nothing leaves it, also if it is no UTF-8."""
     text = line.decode("utf-8", "replace")
     rest = rest_of(text) if line else text
     return line if rest == text else rest.encode() if rest is not None else None

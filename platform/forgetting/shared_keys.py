@@ -58,7 +58,7 @@ def compute_shared_keys(
 
 
 def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | None:
-    """Returns the first batch with a row of a forgotten person whose key others have, too. None if there is none.
+    """Return the first batch with a row of a forgotten person whose key others have, too. None if there is none.
 
     If only silver has something of these persons, it is the number after the last batch: silver names the keys.
     In a table of full dumps every row counts: the deletes that dumps imply have no subject, and have the key.
@@ -92,7 +92,7 @@ def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | No
 
 
 def _is_stored(lake: Lake, table: Table, rows: KeyRows, suppression: Suppression) -> bool:
-    """Whether rows of silver have something of these persons of which bronze does not have the rows any more.
+    """Return whether rows of silver have something of these persons of which bronze does not have the rows any more.
 
     A row of a history has a value of the change before it, which is a row of silver, too. So keys from before a reset
     are computed from silver.

@@ -69,7 +69,7 @@ def find_due_tables(
     alone: Collection[str] = (),
     has_time: Callable[[], bool] = lambda: True,
 ) -> DueTables:
-    """Tour the inbox until the due tables need as many runs as may be requested, or time is up. Pure.
+    """Return tour the inbox until the due tables need as many runs as may be requested, or time is up. Pure.
 
     The next tour begins where this one ended, so each ready table gets a run before any table gets a second one, no
     matter how much waits for that. A tour that may not request any run ends where it began.

@@ -130,7 +130,7 @@ class Lake:
         return self.store.identity.lake
 
     def table(self, table_key: str) -> Table:
-        """A table by its key.
+        """Return a table by its key.
 
         Raises:
             ValueError: not a table key.
@@ -143,7 +143,7 @@ class Lake:
         return Table(self, key, table_key, spec, birth, self.store.batches(folder), ledger)
 
     def spec(self, key: TableKey) -> TableSpec:
-        """The configuration of a table, or the one that discovery makes for its prefix."""
+        """Return the configuration of a table, or the one that discovery makes for its prefix."""
         # A discovered table has no configured format: each file's ending says its own.
         return self.config.table_for(key) or discovered_table(key, None, self.config)
 
@@ -165,7 +165,7 @@ class Lake:
         )
 
     def _shares_its_prefix(self, key: TableKey) -> bool:
-        """Whether a discovered table is inside another table, or has one inside.
+        """Return whether a discovered table is inside another table, or has one inside.
 
         Commands of Delta treat all files below a registered table as the table's own. Of two tables that are born at
         once, one finds the other in the inbox: hints stay there until the first batch is recorded.
@@ -188,7 +188,7 @@ class Lake:
         return suppression(self.config, self.store, self.environ, spec)
 
     def lost_name(self, table: Table) -> str | None:
-        """Why a table has no SQL name, with the remedy. None if it has one.
+        """Return why a table has no SQL name, with the remedy. None if it has one.
 
         It is not in lake.yaml, or no more, and a table of lake.yaml at another prefix was born with its name.
         """
@@ -203,7 +203,7 @@ class Lake:
         )
 
     def drift(self, table: Table) -> list[str]:
-        """A sentence for each difference of lake.yaml from the table's birth, with the remedy."""
+        """Return a sentence for each difference of lake.yaml from the table's birth, with the remedy."""
         if table.birth is None:
             return []
         lost = self.lost_name(table)
@@ -211,7 +211,7 @@ class Lake:
         return [*found, *([f"{table.table_key} has no SQL name: {lost}"] if lost else [])]
 
     def quarantining_tables(self) -> list[Table]:
-        """The tables that may have quarantined objects, by key. The ledgers of the others need not be read."""
+        """Return the tables that may have quarantined objects, by key. The ledgers of the others need not be read."""
         born = sorted(self.store.births.tables())
         found = [table for table in parallel_outcomes(self.table, born) if isinstance(table, Table) and table.birth]
         may = self.delta.may_have_quarantined([table.ledger.location for table in found])
@@ -225,7 +225,7 @@ def open_lake(
     connect: Callable[[], SparkSession],
     environ: Mapping[str, str] | None = None,
 ) -> Lake:
-    """Handles on a lake.
+    """Handle on a lake.
 
     Args:
         config: the lake.yaml.

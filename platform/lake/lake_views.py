@@ -178,7 +178,7 @@ def name_lake_objects(catalog: SqlCatalog, root: LakeRoot) -> None:
 
 
 def quarantine_query(ledgers: Sequence[tuple[str, str, str]]) -> str:
-    """The query of `lake.quarantine` over some ledgers.
+    """Return the query of `lake.quarantine` over some ledgers.
 
     Args:
         ledgers: table key, SQL name of the table, and SQL name of the ledger.
@@ -192,7 +192,7 @@ def quarantine_query(ledgers: Sequence[tuple[str, str, str]]) -> str:
 
 
 def _union_of_ledgers(ledgers: Sequence[tuple[str, str, str]]) -> str:
-    """The query of all ledgers' rows that show whether an object is in quarantine."""
+    """Return the query of all ledgers' rows that show whether an object is in quarantine."""
     none = (
         "SELECT CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS bucket, CAST(NULL AS STRING) AS status, "
         "CAST(NULL AS STRING) AS key, CAST(NULL AS STRING) AS etag, CAST(NULL AS STRING) AS reason, "

@@ -128,7 +128,7 @@ class Ledger:
         return Clock(state.version, state.txn or 0)
 
     def header(self, version: int, n: int) -> Header | None:
-        """The header row of batch n as of a ledger version; None for n = 0.
+        """Return the header row of batch n as of a ledger version; None for n = 0.
 
         Raises:
             RuntimeError: the ledger's txn is n, but the row is missing: the ledger was changed by hand.
@@ -136,7 +136,7 @@ class Ledger:
         return self.memory(version, n, [])[0]
 
     def memory(self, version: int, n: int, keys: Collection[str]) -> tuple[Header | None, dict[str, LastState]]:
-        """The header row of batch n and the known last states of these keys, as of a ledger version.
+        """Return the header row of batch n and the known last states of these keys, as of a ledger version.
 
         Raises:
             RuntimeError: see `header`.
@@ -155,7 +155,7 @@ class Ledger:
         return headers[0], {row["key"]: _state(row) for row in found if row["kind"] == "row"}
 
     def _query_rows(self, version: int, n: int, keys: Collection[str]) -> list[Row]:
-        """The rows that `memory` needs, by a query. The decisions on a key are in order."""
+        """Return the rows that `memory` needs, by a query. The decisions on a key are in order."""
         is_header = (F.col("kind") == "header") & (F.col("n") == n)
         rows = self.rows(version)
         if len(keys) > _LISTED_KEYS:
@@ -169,7 +169,7 @@ class Ledger:
         return sorted(found, key=lambda row: (row["n"], row["position"] or 0))
 
     def live_keys(self, version: int) -> dict[str, LastState]:
-        """The last state of every key, as of a ledger version."""
+        """Return the last state of every key, as of a ledger version."""
         if version < 0:
             return {}
         # A Spark job takes longer than all else in a run of a small table. No batch is number 0, so no header comes.
@@ -179,7 +179,7 @@ class Ledger:
         return {row["key"]: _state(row) for row in found}
 
     def last_states(self, version: int) -> DataFrame:
-        """The query of every key's last state and the time of its record, as of a ledger version."""
+        """Return the query of every key's last state and the time of its record, as of a ledger version."""
         if version < 0:
             columns = {"key": "STRING", **columns_of(LastState), "recorded_at": "TIMESTAMP"}
             ddl = ", ".join(f"{name} {kind}" for name, kind in columns.items())
@@ -189,7 +189,10 @@ class Ledger:
         return found.select("key", "last.*")
 
     def committed_readings(self, version: int) -> list[Reading]:
-        """All objects that entered bronze, as of a ledger version. An overwritten object has an entry for each etag."""
+        """Return all objects that entered bronze, as of a ledger version.
+
+        An overwritten object has an entry for each etag.
+        """
         if version < 0:
             return []
         found = self.committed_rows(version)
@@ -208,7 +211,7 @@ class Ledger:
         ]
 
     def committed_rows(self, version: int) -> DataFrame:
-        """The query of the records of the objects that entered bronze, as of a ledger version that exists."""
+        """Return the query of the records of the objects that entered bronze, as of a ledger version that exists."""
         entered = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
         rows: DataFrame = self.rows(version).where(entered)
         return rows
@@ -237,7 +240,9 @@ class Ledger:
         return WaitingDatasets(counted["files"], counted["late"], reasons, counted["since"])
 
     def quarantined_objects(self, version: int) -> list[Quarantined]:
-        """The objects that are in quarantine, wholly or partly, as of a ledger version, by key (`deciding_value`)."""
+        """Return the objects that are in quarantine, wholly or partly, as of a ledger version, by key
+        (`deciding_value`).
+        """
         if version < 0:
             return []
         decision = f"struct({', '.join(_STATE)}, CAST(recorded_at AS DOUBLE) AS at)"
@@ -248,7 +253,7 @@ class Ledger:
         return [_parse_quarantined(row) for row in rows]
 
     def history(self, version: int, *keys: str) -> list[Decision]:
-        """All decisions on some keys, as of a ledger version, in order."""
+        """Return all decisions on some keys, as of a ledger version, in order."""
         if version < 0 or not keys:
             return []
         of_keys = (F.col("kind") == "row") & F.col("key").isin(list(keys))
@@ -327,14 +332,14 @@ class Ledger:
         self._lacking = []
 
     def rows(self, version: int) -> Any:
-        """The rows of a ledger version, with the columns of later versions, which are null."""
+        """Return the rows of a ledger version, with the columns of later versions, which are null."""
         rows = self._delta.session.read.format("delta").option("versionAsOf", version).load(self.location)
         lacking = COLUMNS.keys() - set(rows.columns)
         return rows.withColumns({name: F.lit(None).cast(COLUMNS[name]) for name in lacking}) if lacking else rows
 
 
 def recorded_rows(batch: Batch) -> list[dict[str, Any]]:
-    """The rows of a batch as the ledger records them, by column name, without their stamps.
+    """Return the rows of a batch as the ledger records them, by column name, without their stamps.
 
     Raises:
         ValueError: a row has a time that is none. The message names its key.
@@ -343,7 +348,7 @@ def recorded_rows(batch: Batch) -> list[dict[str, Any]]:
 
 
 def state_change_condition() -> Column:
-    """The condition for rows that change a key's state: no duplicates, and no requests that S3 refused (403).
+    """Return the condition for rows that change a key's state: no duplicates, and no requests that S3 refused (403).
 
     If a refusal counted, an object that entered bronze before it would enter a second time afterwards.
     """
@@ -352,7 +357,7 @@ def state_change_condition() -> Column:
 
 
 def _missing_columns(state: TableState) -> list[str]:
-    """The columns that an older ledger lacks."""
+    """Return the columns that an older ledger lacks."""
     has = {field.name for field in state.schema.fields}
     return [name for name in COLUMNS if name not in has] if state.exists else []
 

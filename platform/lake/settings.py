@@ -39,7 +39,7 @@ class Settings:
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Settings:
-        """The settings that an environment gives: the environment of this process or of a local platform.
+        """Return the settings that an environment gives: the environment of this process or of a local platform.
 
         Raises:
             ValueError: SPARK_REMOTE is not an address.
@@ -49,7 +49,7 @@ class Settings:
 
     @classmethod
     def from_environment(cls) -> Settings:
-        """The settings that the environment of this process gives.
+        """Return the settings that the environment of this process gives.
 
         Raises:
             ValueError: SPARK_REMOTE is not an address.
@@ -57,11 +57,11 @@ class Settings:
         return cls.from_environ(os.environ)
 
     def with_lake(self, lake_yaml: Path | None) -> Settings:
-        """These settings with another lake.yaml, if one is given."""
+        """Return these settings with another lake.yaml, if one is given."""
         return self if lake_yaml is None else replace(self, lake_yaml=lake_yaml)
 
     def config(self) -> LakeConfig:
-        """The lake.yaml.
+        """Return the lake.yaml.
 
         Raises:
             LakeConfigError: the file has errors.
@@ -70,7 +70,7 @@ class Settings:
 
     @contextmanager
     def open_lake(self) -> Iterator[Lake]:
-        """Handles with a Spark session of their own, closed afterwards: for processes that outlive a Spark server."""
+        """Handle with a Spark session of their own, closed afterwards: for processes that outlive a Spark server."""
         with ExitStack() as stack:
 
             def connect() -> SparkSession:

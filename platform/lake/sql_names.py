@@ -84,7 +84,7 @@ class SqlNames:
         return unnamed
 
     def table_key_of(self, name: str) -> str | None:
-        """The key of the table that was born with a SQL name; None if there is none.
+        """Return the key of the table that was born with a SQL name; None if there is none.
 
         Args:
             name: without schema.
@@ -108,7 +108,7 @@ class SqlNames:
         self._name_forgotten()
 
     def quarantine_query(self) -> str:
-        """The query of `lake.quarantine` for these tables only. Needs the tables of `name_objects`."""
+        """Return the query of `lake.quarantine` for these tables only. Needs the tables of `name_objects`."""
         return quarantine_query(
             [
                 (table.table_key, table.birth.name, delta_table(table.ledger.location))
@@ -131,7 +131,7 @@ class SqlNames:
     def _names(
         self, table_keys: Sequence[str], unnamed: list[Unnamed], lost: list[Unnamed] | None = None
     ) -> list[tuple[str, TableName]]:
-        """The SQL names of these tables. Their birth records are read in parallel.
+        """Return the SQL names of these tables. Their birth records are read in parallel.
 
         Args:
             table_keys: of the tables.
@@ -167,13 +167,13 @@ class SqlNames:
         return ledgers
 
     def _own_columns(self, silver: SilverSpec | None, location: str) -> tuple[str, ...]:
-        """Returns Tidegate's own columns in a silver table, which an older version may have made."""
+        """Return Tidegate's own columns in a silver table, which an older version may have made."""
         if silver is None or not silver.leaves_values:
             return own_columns(silver)
         return own_columns(silver, [field.name for field in self._lake.delta.table_state(location).schema.fields])
 
     def _names_of(self, table_key: str) -> tuple[list[TableName], str | None]:
-        """The SQL names of a table, and why another table has its name."""
+        """Return the SQL names of a table, and why another table has its name."""
         table = self._lake.table(table_key)
         birth = table.birth
         if birth is None:
@@ -204,7 +204,7 @@ class SqlNames:
 
 
 def _query_name(name: TableName) -> str:
-    """The name that a query uses: case does not count, and the view of a silver table has the name."""
+    """Return the name that a query uses: case does not count, and the view of a silver table has the name."""
     return name.name.removesuffix(WITH_TOMBSTONES).lower()
 
 

@@ -31,7 +31,7 @@ def parallel(call: Callable[[T], R], items: Iterable[T], threads: int = _THREADS
 
 
 def parallel_outcomes(call: Callable[[T], R], items: Iterable[T]) -> Iterator[R | Exception]:
-    """Like `parallel`, with the error of a call in place of its result."""
+    """Call a function as `parallel` does, with the error of a call in place of its result."""
 
     def call_safely(item: T) -> R | Exception:
         try:
@@ -85,7 +85,7 @@ class ConcurrentCalls(Generic[T, R]):
         wait([call for item, call in calls if only is None or item in only], max(0.0, seconds))
 
     def outcomes(self) -> list[Outcome[T, R]]:
-        """The outcomes, in the order of the items. No further call is begun.
+        """Return the outcomes, in the order of the items. No further call is begun.
 
         Raises:
             BaseException: a call raised it, and it is no Exception.

@@ -17,7 +17,7 @@ class TableRunCoordinator(QueuedRunCoordinator):
     """
 
     def get_run_queue_config(self) -> RunQueueConfig:
-        """Returns the present limits. The daemon calls this before it takes runs out of the queue."""
+        """Return the present limits. The daemon calls this before it takes runs out of the queue."""
         config = super().get_run_queue_config()
         at_work = self._instance.get_runs(RunsFilter(statuses=ACTIVE_RUN_STATUSES))
         held = {table for run in at_work if is_shared(run) for table in held_tables(run)}

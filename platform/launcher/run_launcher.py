@@ -107,7 +107,7 @@ class ForkingRunLauncher(DefaultRunLauncher):
         return True
 
     def check_run_worker_health(self, run: DagsterRun) -> CheckRunHealthResult:
-        """Whether the process of a run died. A run that was started in another way counts as healthy."""
+        """Return whether the process of a run died. A run that was started in another way counts as healthy."""
         if self._locks.has_died(run.run_id):
             return CheckRunHealthResult(WorkerStatus.NOT_FOUND, "its process is gone")
         return CheckRunHealthResult(WorkerStatus.RUNNING)

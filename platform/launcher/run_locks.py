@@ -53,11 +53,11 @@ class RunLocks:
         self._path(run_id).unlink(missing_ok=True)
 
     def pid(self, run_id: str) -> int | None:
-        """Returns the process id of the run, None when it has no process."""
+        """Return the process id of the run, None when it has no process."""
         return int(self._read_lock(run_id) or 0) or None
 
     def has_died(self, run_id: str) -> bool:
-        """Whether the run had a process here that ended without releasing its lock file."""
+        """Return whether the run had a process here that ended without releasing its lock file."""
         with suppress(FileNotFoundError):
             said = self._path(run_id).read_bytes()
             # Asked again, because the file may be removed between the two checks.

@@ -44,7 +44,7 @@ class LocalAws(RunningServer):
         return f"http://{LOOPBACK}:{self.port}"
 
     def queue_url(self, name: str) -> str:
-        """Returns the URL of a queue of this AWS.
+        """Return the URL of a queue of this AWS.
 
         The server itself answers with the port that it had when the queue was created.
         """

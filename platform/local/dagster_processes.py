@@ -72,7 +72,7 @@ class DagsterProcesses:
         return [word for file in (self.workspace, self._extra_workspace) if file for word in ("-w", str(file))]
 
     def instance(self) -> DagsterInstance:
-        """Returns the instance, which the processes create. The caller must close it."""
+        """Return the instance, which the processes create. The caller must close it."""
         from dagster import DagsterInstance
 
         return DagsterInstance.from_config(str(self.home))
@@ -220,6 +220,6 @@ class DagsterProcesses:
 
 
 def _cause(error: object) -> str:
-    """Returns the innermost message of an error that came over gRPC."""
+    """Return the innermost message of an error that came over gRPC."""
     inner = getattr(error, "cause", None)
     return _cause(inner) if inner is not None else str(getattr(error, "message", error)).strip()

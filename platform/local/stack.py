@@ -103,7 +103,7 @@ class LocalStack(RunningServer):
         return Settings.from_environ(client_environ(self.environ))
 
     def clients(self) -> Clients:
-        """AWS clients of this platform."""
+        """Return AWS clients of this platform."""
         aws = self.aws.environ
         return Clients.connect(
             self.aws.endpoint, REGION, key=aws["AWS_ACCESS_KEY_ID"], secret=aws["AWS_SECRET_ACCESS_KEY"]

@@ -85,7 +85,7 @@ def make_home(home: Path) -> None:
 
 
 def find_stack(home: Path) -> StackInfo | None:
-    """Returns the local platform that runs on `home` now, None when there is none that can be trusted."""
+    """Return the local platform that runs on `home` now, None when there is none that can be trusted."""
     if not (_is_private(home / _FILE) and _is_locked(home)):
         return None
     info = _read(home)
@@ -93,7 +93,7 @@ def find_stack(home: Path) -> StackInfo | None:
 
 
 def find_starting(home: Path) -> int | None:
-    """Returns the process id of a platform that is still starting on `home`, None if there is none."""
+    """Return the process id of a platform that is still starting on `home`, None if there is none."""
     if (home / _FILE).exists() or not _is_locked(home):
         return None
     with suppress(OSError, ValueError):
@@ -102,7 +102,7 @@ def find_starting(home: Path) -> int | None:
 
 
 def client_environ(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns the environment of a client of a local platform.
+    """Return the environment of a client of a local platform.
 
     It is that of this process without its settings of AWS and of the Spark server: neither credentials nor the token of
     another server go to an address of the platform.
@@ -215,7 +215,7 @@ def _read(home: Path) -> StackInfo | None:
 
 
 def _is_private(path: Path) -> bool:
-    """Whether a file is the caller's, and nobody else can read or write it. A link to one is not."""
+    """Return whether a file is the caller's, and nobody else can read or write it. A link to one is not."""
     with suppress(OSError):
         found = path.lstat()
         return stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o077
@@ -223,7 +223,7 @@ def _is_private(path: Path) -> bool:
 
 
 def _is_locked(home: Path) -> bool:
-    """Whether a process holds the lock of a home. A process id alone may be another process's by now."""
+    """Return whether a process holds the lock of a home. A process id alone may be another process's by now."""
     try:
         with (home / _LOCK).open() as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -235,7 +235,7 @@ def _is_locked(home: Path) -> bool:
 
 
 def _is_local(environ: Mapping[str, str]) -> bool:
-    """Whether only variables of a local platform are set, and every address is on this machine."""
+    """Return whether only variables of a local platform are set, and every address is on this machine."""
     addresses = [value for value in environ.values() if "://" in value]
     return environ.keys() <= _VARIABLES and all(map(_is_loopback, addresses))
 

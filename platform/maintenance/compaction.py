@@ -17,12 +17,12 @@ EVERY = 64
 
 
 def is_due(before: int, after: int) -> bool:
-    """Whether a table that went from one batch to another should be compacted."""
+    """Return whether a table that went from one batch to another should be compacted."""
     return passes(EVERY, before, after)
 
 
 def passes(number: int, before: int, after: int) -> bool:
-    """Whether a multiple of a number is above the earlier batch number and not above the later batch number."""
+    """Return whether a multiple of a number is above the earlier batch number and not above the later batch number."""
     return before // number < after // number
 
 

@@ -50,7 +50,7 @@ def file_source(lake: Lake, location: str, files: int, now: float) -> FileSource
 
 
 def _from_inventory(lake: Lake, name: str, location: str, now: float) -> FileSource:
-    """Raises InventoryError if no inventory can be used."""
+    """Raise InventoryError if no inventory can be used."""
     key = next(spec.table_key for spec in lake.config.tables if spec.name == name)
     birth = lake.table(key.encode()).birth
     state = lake.delta.table_state(birth.location) if birth else None

@@ -118,7 +118,7 @@ def _vacuum_table(
 
 
 def _is_data(path: S3Address, bucket: str, folder: str) -> bool:
-    """Whether a path is below the table's folder and not in its log."""
+    """Return whether a path is below the table's folder and not in its log."""
     return path.bucket == bucket and path.key.startswith(folder) and not path.key.startswith(f"{folder}_delta_log/")
 
 

@@ -112,12 +112,12 @@ class DeadLetter:
         return cls(message, keys, UNDERSTOOD, at)
 
     def is_chosen(self, choice: Choice) -> bool:
-        """Whether the choice includes one of its keys."""
+        """Return whether the choice includes one of its keys."""
         return any(choice.includes(key, self.reason, self.at) for key in self.keys)
 
 
 def dead_letter_queues(lake: Lake, name: str | None = None) -> list[DeadLetters]:
-    """Returns the dead-letter queues of the lake, each once. A queue's own is that of `lake.yaml`, or that of SQS.
+    """Return the dead-letter queues of the lake, each once. A queue's own is that of `lake.yaml`, or that of SQS.
 
     Args:
         lake: the lake.

@@ -140,7 +140,7 @@ def _modified_time(probe: Probe) -> datetime | None:
 
 
 def _entries_without_table(lake: Lake, bucket: str, key: str) -> Iterator[Stop]:
-    """Yields the entries of the object in today's intake log."""
+    """Yield the entries of the object in today's intake log."""
     for entry in lake.store.intake_log.entries(datetime.now(UTC).strftime("%Y-%m-%d")):
         for event in entry.unrouted:
             if event.subject == S3Address(bucket, key):
@@ -161,7 +161,7 @@ def _ledger_decisions(table: Table, n: int, key: str) -> Iterator[Stop]:
 
 
 def _describe_landing(table: Table, batch: Batch) -> str:
-    """Returns how far a batch came that is not in the ledger."""
+    """Return how far a batch came that is not in the ledger."""
     if not batch.commits:
         return "the batch is not in the ledger: that run is still active, or failed"
     if (table.delta.table_state(batch.location, batch.app_id).txn or 0) >= batch.n:
@@ -170,7 +170,7 @@ def _describe_landing(table: Table, batch: Batch) -> str:
 
 
 def _waiting_events(inbox: TableInbox, key: str, name: str) -> Iterator[Stop]:
-    """Yields the events of the object that wait in a folder of manifests, which has a name."""
+    """Yield the events of the object that wait in a folder of manifests, which has a name."""
     since = {manifest.id: manifest.since for manifest in inbox.waiting_manifests()[:_MAX_MANIFESTS]}
     for manifest in inbox.read(since):
         for hint in manifest.hints:
@@ -253,7 +253,7 @@ def _verdict(lake: Lake, way: _ObjectRecords, key: str) -> str:
 
 
 def _explain_unseen(way: _ObjectRecords, key: str) -> str:
-    """Returns the verdict on an object whose present bytes S3 does not show."""
+    """Return the verdict on an object whose present bytes S3 does not show."""
     unknown = f"it is unknown whether {way.name} has its present bytes"
     if isinstance(way.probe, S3Forbidden):
         # Without s3:ListBucket, S3 also answers 403 if there is no such object.

@@ -95,7 +95,7 @@ def plan_rebuild(lake: Lake, table_key: str) -> RebuildPlan:
 
 
 def hints_of(present: Iterable[Listed], states: Mapping[str, LastState], readings: Iterable[Reading]) -> list[Hint]:
-    """Returns the hints of a rebuild, in the order in which the files came first.
+    """Return the hints of a rebuild, in the order in which the files came first.
 
     In this order, the rows of one data file are replaced together.
 

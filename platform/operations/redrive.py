@@ -54,7 +54,7 @@ class Choice:
     until: datetime | None = None
 
     def includes(self, key: str, reason: str, at: datetime) -> bool:
-        """Whether an object or message is selected.
+        """Return whether an object or message is selected.
 
         Args:
             key: object key, or event id of a message.
@@ -69,7 +69,7 @@ class Choice:
         )
 
     def to_log(self) -> dict[str, str]:
-        """Returns the given conditions in the form of the operations log."""
+        """Return the given conditions in the form of the operations log."""
         given = {name: value for name, value in asdict(self).items() if value is not None}
         return {
             name: value.astimezone(UTC).isoformat() if isinstance(value, datetime) else value
@@ -97,7 +97,7 @@ class RedriveRequest:
 
 
 def quarantined_objects(lake: Lake, table_key: str, choice: Choice) -> list[Quarantined]:
-    """Returns the chosen objects of a table that are in quarantine now, as a whole or with some rows, by key."""
+    """Return the chosen objects of a table that are in quarantine now, as a whole or with some rows, by key."""
     ledger = lake.table(table_key).ledger
     version, _ = ledger.clock()
     return [
@@ -141,7 +141,7 @@ def redrive_objects(lake: Lake, table_key: str, found: Sequence[Quarantined], re
 
 
 def _hints(table: Table, found: Sequence[Quarantined]) -> list[Hint]:
-    """Returns hints of objects. If a rebuild refused an object whose rows are in the table, its hint replaces them."""
+    """Return hints of objects. If a rebuild refused an object whose rows are in the table, its hint replaces them."""
     version, n = table.ledger.clock()
     states = table.ledger.memory(version, n, [item.key for item in found])[1]
     gone_since = any(state.in_table and state.status != Status.COMMITTED for state in states.values())
@@ -159,7 +159,7 @@ def _hints(table: Table, found: Sequence[Quarantined]) -> list[Hint]:
 
 
 def quarantined_messages(lake: Lake, choice: Choice) -> list[KeptMessage]:
-    """Returns the chosen messages in quarantine, in the order of their event ids, without their bodies."""
+    """Return the chosen messages in quarantine, in the order of their event ids, without their bodies."""
     kept = lake.store.quarantine.messages()
     return [
         replace(message, body="", attributes={})
@@ -251,7 +251,7 @@ def _row(lake: Lake, message: KeptMessage, origin: RowOrigin) -> tuple[str, RowO
 
 
 def message_from_body(body: str) -> str:
-    """Returns a kept body as a message. A record that was cut out of a notification becomes a notification again."""
+    """Return a kept body as a message. A record that was cut out of a notification becomes a notification again."""
     try:
         content = foreign_json(body)
     except ValueError:

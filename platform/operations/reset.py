@@ -183,7 +183,7 @@ def reset_table(
 
 
 def _find_lost(table: Table, committed: Sequence[Reading]) -> tuple[list[Listed], list[Reading]]:
-    """Returns the objects under the prefix in key order, and the readings whose bytes are no longer there."""
+    """Return the objects under the prefix in key order, and the readings whose bytes are no longer there."""
     # The rows of a registered table are in its files, which a reset does not touch.
     kept = [] if table.birth is not None and table.birth.registered else committed
     present = replace_known_etags(table, list(own_objects(table)), kept)
@@ -199,7 +199,7 @@ def _would_lose(table: Table, keys: Sequence[str], rows: int) -> str:
 
 
 def _readings_lost_since_plan(plan: ResetPlan) -> list[Reading]:
-    """Returns readings that were lost since the plan: until the old generation ends, a run may remove files."""
+    """Return readings that were lost since the plan: until the old generation ends, a run may remove files."""
     # Rows that a run has recorded since the plan count, too.
     committed = plan.table.ledger.committed_readings(plan.table.ledger.clock().version)
     known = set(plan.lost)
@@ -258,7 +258,7 @@ def _begin(lake: Lake, plan: ResetPlan, by: str, log: Callable[[str], None]) -> 
 
 
 def _is_new(plan: ResetPlan) -> bool:
-    """Whether a reset died after it wrote the birth record: the new generation is as planned and has no batch."""
+    """Return whether a reset died after it wrote the birth record: the new generation is as planned and has no batch."""
     birth = (plan.birth.registered, plan.birth.output, plan.birth.location)
     as_wanted = birth == (plan.registered, plan.output, plan.location)
     return bool(plan.birth.generation_folder) and as_wanted and plan.n == 0 and not plan.table.batches.is_decided(1)
@@ -286,13 +286,13 @@ def _own_folder(table: Table, *, output: bool = False) -> str:
 
 
 def to_try(present: Iterable[Listed]) -> tuple[Listed, ...]:
-    """Returns the objects of a listing to try."""
+    """Return the objects of a listing to try."""
     with_content = (item for item in present if item.size)
     return tuple(nsmallest(_MAX_TRIED_FILES, with_content, key=lambda item: (item.size, item.key)))
 
 
 def why_no_birth(table: Table, birth: Birth, files: Sequence[Listed]) -> str | None:
-    """Returns why the table would refuse all of these files. None if it would accept one, or if there are no files.
+    """Return why the table would refuse all of these files. None if it would accept one, or if there are no files.
 
     The files are prepared as for the first batch, but for a table at another location, and everything that is written
     is removed. Other failures, such as those of Spark, are raised, as in the table's first run.

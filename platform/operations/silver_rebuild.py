@@ -56,12 +56,12 @@ class SilverRebuildPlan:
 
 
 def is_silver(name: str) -> bool:
-    """Whether the name of a table is that of a silver table."""
+    """Return whether the name of a table is that of a silver table."""
     return name.startswith(_SCHEMA)
 
 
 def only_silver_since(name: str) -> str:
-    """Returns the error for a rebuild of a bronze table from a batch."""
+    """Return the error for a rebuild of a bronze table from a batch."""
     return f"{name} is not a silver table, and only silver is rebuilt from a batch. Rebuild {name} as a whole"
 
 

@@ -20,7 +20,7 @@ _USAGE_TEXT = (
 
 
 def asked_tables(query: str) -> set[tuple[str, str]] | None:
-    """Returns schema and name, in lower case, of every table with a schema; None if they are not known.
+    """Return schema and name, in lower case, of every table with a schema; None if they are not known.
 
     They are known for queries. Other statements, such as SHOW TABLES, may concern any table.
 
@@ -41,7 +41,7 @@ def asked_tables(query: str) -> set[tuple[str, str]] | None:
 
 
 def without_schema(query: str, schema: str, name: str) -> str:
-    """Returns the query with `schema.name` replaced by the bare name, because a temporary view has no schema.
+    """Return the query with `schema.name` replaced by the bare name, because a temporary view has no schema.
 
     Args:
         query: Spark SQL that can be parsed.
@@ -60,7 +60,7 @@ def without_schema(query: str, schema: str, name: str) -> str:
 
 
 def with_days(query: str, view: Callable[[str, date], str]) -> str:
-    """Returns the query with each `inventory_as_of(…)` replaced by the name of a view.
+    """Return the query with each `inventory_as_of(…)` replaced by the name of a view.
 
     Args:
         query: Spark SQL. If it cannot be split into tokens, it is returned unchanged.

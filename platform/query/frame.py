@@ -30,7 +30,7 @@ _NAMED = re.compile(r"`(\w+)`\.`(\w+)`")
 
 
 def query_frame(lake: Lake, query: str) -> DataFrame:
-    """Returns the analyzed frame of a query on the lake's tables.
+    """Return the analyzed frame of a query on the lake's tables.
 
     Raises:
         QueryError: it may change something. Spark would run it at once, also if nobody asks for its rows. Also if a
@@ -46,7 +46,7 @@ def query_frame(lake: Lake, query: str) -> DataFrame:
 
 
 def statement_frame(lake: Lake, statement: str, operation: str, by: Callable[[], str]) -> DataFrame:
-    """Returns the analyzed frame of any statement. One that may change something is in the log of operations first.
+    """Return the analyzed frame of any statement. One that may change something is in the log of operations first.
 
     Args:
         lake: the lake.
@@ -137,7 +137,7 @@ def _analyze_query(lake: Lake, query: str) -> DataFrame:
 
 
 def suggest_tables(message: str, tables: Sequence[str]) -> str:
-    """Returns the existing tables, or of many those with the names nearest to the one that Spark does not find.
+    """Return the existing tables, or of many those with the names nearest to the one that Spark does not find.
 
     Args:
         message: the error of Spark.
@@ -152,7 +152,7 @@ def suggest_tables(message: str, tables: Sequence[str]) -> str:
 
 
 def explain_missing_table(message: str, tables: Collection[str], configured: Mapping[str, str | None]) -> list[str]:
-    """Returns what to do about a table that Spark does not find. A table with a ledger has no rows yet, or no longer.
+    """Return what to do about a table that Spark does not find. A table with a ledger has no rows yet, or no longer.
 
     Args:
         message: the error of Spark.

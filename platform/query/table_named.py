@@ -16,7 +16,7 @@ MAX_NAMED = 12
 
 
 def table_named(lake: Lake, name: str) -> str:
-    """Returns the key of a table.
+    """Return the key of a table.
 
     Args:
         lake: the lake.

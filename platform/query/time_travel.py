@@ -28,7 +28,7 @@ _Own = Callable[[str, str], Sequence[str]]
 
 
 def reach_silver(query: str, own: _Own) -> str:
-    """Returns the query with `silver.<name> VERSION|TIMESTAMP AS OF …` read from the table behind the view.
+    """Return the query with `silver.<name> VERSION|TIMESTAMP AS OF …` read from the table behind the view.
 
     Spark has no time travel for views. Everything else in the query stays as it is written. A query without a silver
     table is returned unchanged. So is a query that cannot be parsed, because Spark's own error is better.
@@ -68,7 +68,7 @@ def _is_view(table: exp.Table) -> bool:
 
 
 def _edit(query: str, tokens: Sequence[Token], table: exp.Table, own: _Own) -> _Edit | None:
-    """Returns the replacement of a table with its version. None if its end is not known."""
+    """Return the replacement of a table with its version. None if its end is not known."""
     name = next(place for place, token in enumerate(tokens) if token.end == table.parts[-1].meta["end"])
     last = _last_of_version(query, tokens, name + 1, table.args["version"])
     if last is None:
@@ -84,7 +84,7 @@ def _edit(query: str, tokens: Sequence[Token], table: exp.Table, own: _Own) -> _
 
 
 def _last_of_version(query: str, tokens: Sequence[Token], first: int, version: exp.Version) -> int | None:
-    """Returns the place of the last token of `VERSION AS OF …`. None if it is not found.
+    """Return the place of the last token of `VERSION AS OF …`. None if it is not found.
 
     The tree does not have the end of an expression. It is the end of the tokens that are parsed to that expression.
     """
@@ -104,7 +104,7 @@ def _last_of_version(query: str, tokens: Sequence[Token], first: int, version: e
 
 
 def _last_of_sample(tokens: Sequence[Token], place: int) -> int:
-    """Returns the place of the last token of `TABLESAMPLE (…) REPEATABLE (…)` after a place, or else the place.
+    """Return the place of the last token of `TABLESAMPLE (…) REPEATABLE (…)` after a place, or else the place.
 
     A sample is before the name that a table gets.
     """
@@ -124,7 +124,7 @@ def _last_of_sample(tokens: Sequence[Token], place: int) -> int:
 
 
 def _without_schema(column: exp.Column, names: set[str]) -> _Edit | None:
-    """Returns the removal of the schema in front of a column of one of some tables. None if there is no schema."""
+    """Return the removal of the schema in front of a column of one of some tables. None if there is no schema."""
     parts = column.parts
     texts = [part.name.lower() for part in parts]
     at = 1 if texts[0] == _CATALOG else 0

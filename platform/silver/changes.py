@@ -181,7 +181,7 @@ _REMOVED = "files were removed from bronze, and on_removed is full"
 
 
 def waiting_batch_replaces_rows(work: PendingMerge) -> bool:
-    """Returns whether a batch after the mark replaced rows in bronze, or removed some. Only a few batches may wait."""
+    """Return whether a batch after the mark replaced rows in bronze, or removed some. Only a few batches may wait."""
     mark = work.mark or 0
     sizes = work.table.batches.sizes(mark)
     numbers = [n for n in range(mark + 1, work.n + 1) if sizes.get(n, 0) is not None]
@@ -189,7 +189,7 @@ def waiting_batch_replaces_rows(work: PendingMerge) -> bool:
 
 
 def _step(work: PendingMerge, mark: int) -> tuple[int, tuple[Batch, ...]]:
-    """Returns the number of the last batch of this merge, and its batches without void ones."""
+    """Return the number of the last batch of this merge, and its batches without void ones."""
     sizes = work.table.batches.sizes(mark)
     numbers = [n for n in range(mark + 1, work.n + 1) if sizes.get(n, 0) is not None]
     taken = count_within([sizes.get(n) or 0 for n in numbers[:_MAX_BATCHES]], _MAX_BYTES)
@@ -202,7 +202,7 @@ def _step(work: PendingMerge, mark: int) -> tuple[int, tuple[Batch, ...]]:
 
 
 def _first_step(delta: Delta, work: PendingMerge) -> int:
-    """Returns the number of the last batch of the first step of a merge that queries the ledger.
+    """Return the number of the last batch of the first step of a merge that queries the ledger.
 
     A merge that takes rows out of silver has one step: readers would miss the rows of the other batches meanwhile.
     """
@@ -217,7 +217,7 @@ def _first_step(delta: Delta, work: PendingMerge) -> int:
 
 
 def _batch_sizes(delta: Delta, work: PendingMerge) -> list[tuple[int, int, int]]:
-    """Returns the numbers of the first batches in the ledger, each with the files and bytes that it brought."""
+    """Return the numbers of the first batches in the ledger, each with the files and bytes that it brought."""
     committed = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
     batches = _ledger(delta, work, 0, work.n).groupBy("n").agg(
         F.count_if(committed).alias("files"), F.sum(F.when(committed, F.col("size"))).alias("bytes")
@@ -231,7 +231,7 @@ def _statistics(batches: Sequence[Batch]) -> tuple[str, ...]:
 
 
 def count_within(amounts: Sequence[int], limit: int) -> int:
-    """Returns how many of the first amounts have a sum of at most `limit`, but at least 1 if there is an amount."""
+    """Return how many of the first amounts have a sum of at most `limit`, but at least 1 if there is an amount."""
     sums = accumulate(amounts)
     return sum(1 for place, amount in enumerate(sums) if place == 0 or amount <= limit)
 
@@ -330,7 +330,7 @@ def _scan(delta: Delta, birth: Birth, version: int | None = None) -> DataFrame:
 
 
 def _table(delta: Delta, birth: Birth, version: int | None) -> DataFrame:
-    """Returns the bronze table at a version. None: the latest."""
+    """Return the bronze table at a version. None: the latest."""
     table = delta.session.read.format("delta")
     if version is not None:
         table = table.option("versionAsOf", version)
@@ -346,7 +346,7 @@ def _describe_missing(files: int) -> str | None:
 
 
 def _count_gone_files(delta: Delta, work: PendingMerge, live: DataFrame, after: int) -> int:
-    """Returns how many files of the batches are not live although they are committed in the ledger."""
+    """Return how many files of the batches are not live although they are committed in the ledger."""
     last = F.max_by(F.struct("status", "etag", "n"), F.struct("n", "position")).alias("last")
     decided = _state_changes(delta, work, 0).groupBy("key").agg(last).select("key", "last.*")
     wanted = decided.where((F.col("status") == str(Status.COMMITTED)) & (F.col("n") > after))
@@ -360,7 +360,7 @@ def _has_removed_files(delta: Delta, work: PendingMerge) -> bool:
 
 
 def _state_changes(delta: Delta, work: PendingMerge, after: int) -> DataFrame:
-    """Returns the rows of the ledger that change a key's state, of the batches after `after`."""
+    """Return the rows of the ledger that change a key's state, of the batches after `after`."""
     return _ledger(delta, work, after, work.n).where(state_change_condition())
 
 
@@ -370,14 +370,14 @@ def _ledger(delta: Delta, work: PendingMerge, after: int, upto: int) -> DataFram
 
 
 def _places(work: PendingMerge) -> Column:
-    """Returns a row for each key that the file of a ledger row may have: the object itself, and its copy."""
+    """Return a row for each key that the file of a ledger row may have: the object itself, and its copy."""
     itself = F.substring("key", len(work.table.key.prefix) + 1, 1024)
     copy = F.concat(F.lit(f"{COPIES}/"), itself, F.lit("/"), F.col("etag"), F.lit(".parquet"))
     return F.explode(F.array(itself, copy)).alias("_tidegate_key")
 
 
 def _volume(delta: Delta, work: PendingMerge, after: int, upto: int) -> tuple[int, dict[str, int | float]]:
-    """Returns the number of committed batches after `after` up to `upto`, and what they brought, as metadata."""
+    """Return the number of committed batches after `after` up to `upto`, and what they brought, as metadata."""
     committed = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
     landed = (F.col("kind") == "header") & (F.col("outcome") == "committed")
     (sums,) = (

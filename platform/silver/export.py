@@ -131,7 +131,7 @@ def export_changes(lake: Lake, spec: TableSpec) -> ExportResult:
 
 
 def is_behind(lake: Lake, spec: TableSpec) -> bool:
-    """Whether a silver table with `export` has versions whose changes are not exported.
+    """Return whether a silver table with `export` has versions whose changes are not exported.
 
     Raises:
         StoreError: S3 did not answer.

@@ -90,7 +90,7 @@ def build_history_merge(
 
 
 def _unassigned_values(rules: MergeRules, silver: TableSchema, mode: MergeMode) -> dict[str, str]:
-    """Returns SQL of what the columns become that no row of bronze gives, when a row `s` replaces a row `t`."""
+    """Return SQL of what the columns become that no row of bronze gives, when a row `s` replaces a row `t`."""
     own = {name: _own_value(rules, name) for name in without_values(rules, silver)}
     if mode in (MergeMode.FULL, MergeMode.SINCE):
         # Bronze does not have the rows from before a reset, whose batch is 0.
@@ -99,7 +99,7 @@ def _unassigned_values(rules: MergeRules, silver: TableSchema, mode: MergeMode) 
 
 
 def _own_value(rules: MergeRules, column: str) -> str:
-    """Returns SQL of what a row `s` keeps of the row `t` that it replaces in a column that no row gives any more.
+    """Return SQL of what a row `s` keeps of the row `t` that it replaces in a column that no row gives any more.
 
     In a table of persons it is what `t` gave itself: a value that it left is of the change before it, whose person may
     be another one, and is not computed again. And a row with an equal order may be of another person.
@@ -111,7 +111,7 @@ def _own_value(rules: MergeRules, column: str) -> str:
 
 
 def _with_leaving_rows(rows: str, rules: MergeRules, table: str, since: int, names: Sequence[str]) -> str:
-    """Returns the rows of a query, and the stored rows of its keys that it does not have.
+    """Return the rows of a query, and the stored rows of its keys that it does not have.
 
     Stored rows of batch `since` or later leave even if the query does not have their key.
 
@@ -134,7 +134,7 @@ def _with_leaving_rows(rows: str, rules: MergeRules, table: str, since: int, nam
 
 
 def _staying_rows(mode: MergeMode, table: str, *, is_empty: bool, is_tail: bool) -> StoredRows:
-    """Returns the rows of silver that stay, as the clauses of the mode say it of rows without a history."""
+    """Return the rows of silver that stay, as the clauses of the mode say it of rows without a history."""
     stays = rows_that_stay(mode, is_empty=is_empty)
     if stays is None:
         return StoredRows(None)

@@ -125,7 +125,7 @@ class HistoryQuery:
         max_rows: int | None = None,
         chosen: Callable[[str], str] = lambda rows: rows,
     ) -> str:
-        """Returns the query. Its rows have distinct pairs of key and order.
+        """Return the query. Its rows have distinct pairs of key and order.
 
         Args:
             view: the rows of bronze.
@@ -147,7 +147,7 @@ class HistoryQuery:
         return self._select_rows(self._validity_times(rows, stored, is_tail=is_tail), stored, only_changed=is_tail)
 
     def _new_changes(self, view: str, stored: StoredRows) -> str:
-        """Returns the new changes, with the columns and the types of silver."""
+        """Return the new changes, with the columns and the types of silver."""
         values = [
             f"{align_value(*kinds, quote_name(column))} AS {quote_name(column)}"
             for column, kinds in self._types.items()
@@ -165,7 +165,7 @@ class HistoryQuery:
         return f"SELECT {', '.join([*values, *own])} FROM ({rows})"
 
     def _staying_changes(self, stored: StoredRows, new: str, *, is_small: bool) -> str:
-        """Returns the stored changes that stay: all of them, or the tails of the keys that change.
+        """Return the stored changes that stay: all of them, or the tails of the keys that change.
 
         A tail begins with the last change before the first new one, the anchor. Only its end may change.
         """
@@ -192,7 +192,7 @@ class HistoryQuery:
         )
 
     def _stored_left(self) -> str:
-        """Returns SQL of the columns whose value a stored change left."""
+        """Return SQL of the columns whose value a stored change left."""
         names = (
             f"if({was_left_condition(self._rules, column, f'array_contains(t.{LEFT}, {name})')}, {name}, NULL)"
             for column, name in zip(self._left, self._left_names, strict=True)
@@ -200,7 +200,7 @@ class HistoryQuery:
         return f"array_compact(array({', '.join(names)}))"
 
     def _last_change_of_orders(self, rows: str, *, has_places: bool) -> str:
-        """Returns the last change of each key and order: of the latest batch, and there of the last file and row."""
+        """Return the last change of each key and order: of the latest batch, and there of the last file and row."""
         equal = f"PARTITION BY {self._keys}, {', '.join(part.path for part in self._rules.order)}"
         arrival = (CHANGED_BATCH, "_tidegate_new", *_WITHIN_BATCH)
         last_first = ", ".join(f"{column} DESC" for column in arrival)
@@ -286,7 +286,7 @@ class HistoryQuery:
         return query
 
     def _state(self, side: str = "") -> str:
-        """Returns SQL of what a merge may change in a stored row."""
+        """Return SQL of what a merge may change in a stored row."""
         parts = [f"{side}{column} AS {column}" for column in (VALID_FROM, VALID_TO, IS_CURRENT, JOINED)]
         if self._left:
             values = ", ".join(f"{side}{quote_name(column)}" for column in self._left)
@@ -294,7 +294,7 @@ class HistoryQuery:
         return f"struct({', '.join(parts)})"
 
     def _last_given(self, window: str) -> list[str]:
-        """Returns windows: the last value that a change gives to each column which it may leave as it is."""
+        """Return windows: the last value that a change gives to each column which it may leave as it is."""
         return [
             f"last_value(if(NOT _tidegate_anchor AND array_contains({LEFT}, {name}), NULL, "
             f"struct({quote_name(column)} AS value)), true) OVER ({window}) AS {_VALUE}{place}"
@@ -310,7 +310,7 @@ class HistoryQuery:
         return [literal(column) for column in self._left]
 
     def _replace_values(self, values: dict[str, str], source: str) -> str:
-        """Returns a query of a source with other values of some columns.
+        """Return a query of a source with other values of some columns.
 
         Args:
             values: SQL by column, quoted.
@@ -320,7 +320,7 @@ class HistoryQuery:
         return f"SELECT {', '.join([others, *(f'{sql} AS {column}' for column, sql in values.items())])} FROM ({source}"
 
     def _validity_bound(self, order: str | None = None) -> str:
-        """Returns SQL of an order as `valid_from` and `valid_to` have it: the order of a change, or a struct of it."""
+        """Return SQL of an order as `valid_from` and `valid_to` have it: the order of a change, or a struct of it."""
         parts = [part.path for part in self._rules.order]
         if order is not None:
             parts = [f"{order}.o{place}" for place in range(1, len(parts) + 1)]
@@ -330,7 +330,7 @@ class HistoryQuery:
         return f"struct({named})" if order is None else f"if({order} IS NULL, NULL, struct({named}))"
 
     def _order_of_bound(self, bound: str) -> str:
-        """Returns SQL of the order that `valid_to` has."""
+        """Return SQL of the order that `valid_to` has."""
         return (
             order_struct(f"{bound}.{quote_name(name)}" for name in self._history.names)
             if self._history.names
@@ -338,7 +338,7 @@ class HistoryQuery:
         )
 
     def _comparable_value(self, column: str) -> str:
-        """Returns SQL of a value that can be compared: Spark compares no maps and no VARIANT."""
+        """Return SQL of a value that can be compared: Spark compares no maps and no VARIANT."""
         kind = self._types[column][1]
         value = comparable_value(kind, quote_name(column))
         return value if _is_comparable_type(kind) else exact_json(f"struct({value} AS value)")

@@ -28,7 +28,7 @@ ColumnTypes = Mapping[str, tuple[Type, Type]]
 
 
 def value_in_silver(types: ColumnTypes, name: str, side: str = "", replaced: str | None = None) -> str:
-    """Returns SQL of the value of a column in silver's type.
+    """Return SQL of the value of a column in silver's type.
 
     Args:
         types: the columns.
@@ -40,7 +40,7 @@ def value_in_silver(types: ColumnTypes, name: str, side: str = "", replaced: str
 
 
 def was_left_condition(rules: MergeRules, column: str, recorded: str) -> str:
-    """Returns the condition that silver's row `t` does not have its value of a column from its own row of bronze.
+    """Return the condition that silver's row `t` does not have its value of a column from its own row of bronze.
 
     A NULL that would be no change was none either when the table did not have the column yet.
 
@@ -53,7 +53,7 @@ def was_left_condition(rules: MergeRules, column: str, recorded: str) -> str:
 
 
 def kept_value(rules: MergeRules, column: str, *, has_left: bool) -> str:
-    """Returns SQL of what a row `s` that does not give a column keeps of the row `t` that it replaces.
+    """Return SQL of what a row `s` that does not give a column keeps of the row `t` that it replaces.
 
     Forgetting finds a value by the persons of its row, or by those that `LEFT` names. So a value that no row gives any
     more stays only if each of its persons is one whom `s` names.
@@ -74,7 +74,7 @@ def kept_value(rules: MergeRules, column: str, *, has_left: bool) -> str:
 
 
 def recorded_givers(entry: str) -> str:
-    """Returns SQL of the persons whose value a row of silver has, by an entry of `LEFT`. NULL if it does not say."""
+    """Return SQL of the persons whose value a row of silver has, by an entry of `LEFT`. NULL if it does not say."""
     return f"{read_exact_json(entry, f'struct<{GIVERS}: array<string>>')}.{GIVERS}"
 
 
@@ -115,7 +115,7 @@ class LeftValues:
         self._ours, self._theirs = (order_struct(f"{side}.{part.path}" for part in rules.order) for side in "st")
 
     def mixed_condition(self, newer: str) -> str:
-        """Returns the condition over a row `s` and a row `t` that their values mix, or that a delete is recorded.
+        """Return the condition over a row `s` and a row `t` that their values mix, or that a delete is recorded.
 
         Only a MERGE can do that. No row `s` deletes or leaves a value.
 
@@ -128,7 +128,7 @@ class LeftValues:
         return f"{takes} OR t.{DELETED} OR coalesce(map_contains_key(t.{LEFT}, {literal(LAST_DELETE)}), false)"
 
     def newer_row_assignments(self) -> dict[str, str]:
-        """Returns the new values of a row `t` that a newer row `s` replaces, by column."""
+        """Return the new values of a row `t` that a newer row `s` replaces, by column."""
         if self._mode is MergeMode.FULL or not (self._is_partial or self._rules.records_deletes):
             return {}  # `s` has all values
         # The source has all rows of bronze for these keys.
@@ -156,7 +156,7 @@ class LeftValues:
         }
 
     def older_row_assignments(self) -> tuple[str, str]:
-        """Returns whether a row `t` takes a value or a delete of an older row `s`, and its assignments then."""
+        """Return whether a row `t` takes a value or a delete of an older row `s`, and its assignments then."""
         found, values, given_at, given_by = [], {}, {}, {}
         for place, column in enumerate(self._columns):
             givers = f"s.{GIVEN_BY}[{place}]" if self._is_partial else self._persons("s.")
@@ -179,7 +179,7 @@ class LeftValues:
         return f"s.{CHANGED_BATCH} IS NOT NULL AND {takes}", self._set(values, given_at, given_by, last_delete, "s.")
 
     def without_truncated(self) -> tuple[str, str]:
-        """Returns whether a row `t` without a row `s` has values of truncated rows, and its assignments then."""
+        """Return whether a row `t` without a row `s` has values of truncated rows, and its assignments then."""
         values = {column: self._own_value(column) for column in self._columns}
         given_at = {column: self._recorded_order(column) for column in self._columns}
         given_by = {column: self._recorded_givers(column) for column in self._columns}
@@ -189,7 +189,7 @@ class LeftValues:
         return condition, self._set(values, given_at, given_by, last_delete, "")
 
     def clauses(self, *, is_truncated: bool) -> tuple[str | None, str | None]:
-        """Returns the clauses of a MERGE for a row `t` with an older row `s`, and for one without a row `s`.
+        """Return the clauses of a MERGE for a row `t` with an older row `s`, and for one without a row `s`.
 
         Args:
             is_truncated: silver may have values of rows that are older than the truncate.
@@ -220,7 +220,7 @@ class LeftValues:
         return ", ".join(assignments)
 
     def _given_value(self, column: str, givers: str) -> str:
-        """Returns SQL of a value of `s` in silver's type. Fields that bronze lacks stay if they are of its givers."""
+        """Return SQL of a value of `s` in silver's type. Fields that bronze lacks stay if they are of its givers."""
         kept = f"t.{quote_name(column)}"
         if self._rules.persons is not None:
             kept = _value_if_named(kept, self._recorded_givers(column), givers)
@@ -243,7 +243,7 @@ class LeftValues:
         return f"coalesce({at} < {self._truncate}, false)"
 
     def _recorded_order(self, column: str) -> str:
-        """Returns SQL of the order from which silver's value is, as far as no truncate took it."""
+        """Return SQL of the order from which silver's value is, as far as no truncate took it."""
         return self._is_since_truncate(self._given_at(column))
 
     def _is_since_truncate(self, at: str) -> str:
@@ -259,7 +259,7 @@ class LeftValues:
         )
 
     def _recorded_givers(self, column: str) -> str:
-        """Returns SQL of the persons of the row that gave silver's value. NULL if it is not recorded."""
+        """Return SQL of the persons of the row that gave silver's value. NULL if it is not recorded."""
         recorded = recorded_givers(f"t.{LEFT}[{literal(column)}]")
         return f"if({self._was_left(column)}, {recorded}, {self._persons('t.')})"
 
@@ -280,7 +280,7 @@ class LeftValues:
         return self._is_since_truncate(self._entry(LAST_DELETE))
 
     def _later_delete(self, *orders: str) -> str | None:
-        """Returns SQL of the last of deletes. None if silver does not record it."""
+        """Return SQL of the last of deletes. None if silver does not record it."""
         if not self._rules.records_deletes:
             return None
         return f"greatest({', '.join(orders)})" if len(orders) > 1 else orders[0]
@@ -293,16 +293,16 @@ class LeftValues:
 
 
 def _value_if_named(value: str, theirs: str, ours: str) -> str:
-    """Returns SQL of a value that stays if each of the persons `theirs` is one of `ours`. It is known whose it is."""
+    """Return SQL of a value that stays if each of the persons `theirs` is one of `ours`. It is known whose it is."""
     return f"if(coalesce(size(array_except({theirs}, {ours})) = 0, false), {value}, NULL)"
 
 
 def _counts(ours: str, theirs: str) -> str:
-    """Returns the condition that a value of the order `ours` replaces one of the order `theirs`. NULL is no order."""
+    """Return the condition that a value of the order `ours` replaces one of the order `theirs`. NULL is no order."""
     return f"coalesce({ours} >= {theirs}, {ours} IS NOT NULL)"
 
 
 def _stored_type(path: Sequence[str], rules: MergeRules, silver: TableSchema) -> Type:
-    """Returns the type of a part of the order in silver."""
+    """Return the type of a part of the order in silver."""
     have = silver.find_column(path[0])
     return type_at(path, rules.columns) if have is None else type_at((have.name, *path[1:]), silver.fields)

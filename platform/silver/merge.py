@@ -208,7 +208,7 @@ def _retry_step(step: Callable[[], _Result], log: Callable[[str], None]) -> _Res
 
 
 def _join_results(steps: Sequence[MergeResult]) -> MergeResult:
-    """Returns the result of consecutive merges as that of one merge."""
+    """Return the result of consecutive merges as that of one merge."""
     return replace(
         steps[-1],
         batches=sum(step.batches for step in steps),
@@ -345,7 +345,7 @@ def _changes(lake: Lake, work: PendingMerge, rules: MergeRules) -> Iterator[Chan
 
 
 def _incomplete_dumps(work: PendingMerge, changes: Changes) -> tuple[str, ...]:
-    """Returns a sentence for each dump that deletes nothing since one of the merged batches."""
+    """Return a sentence for each dump that deletes nothing since one of the merged batches."""
     spec, after = work.table.spec, 0 if work.rebuilds else work.mark or 0
     dumps = sorted((dump for dump in changes.dumps.incomplete if dump.n > after), key=lambda dump: -dump.n)
     is_discreet = spec.personal is not None

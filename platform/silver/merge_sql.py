@@ -100,14 +100,14 @@ def build_merge(
 
 
 def stored_table(work: PendingMerge, changes: Changes) -> str:
-    """Returns the rows of silver that a merge reads: of a rebuild from a batch, without those of forgotten persons."""
+    """Return the rows of silver that a merge reads: of a rebuild from a batch, without those of forgotten persons."""
     return changes.stored.others if changes.stored else delta_table(work.location)
 
 
 def chosen_rows(
     rows: str, work: PendingMerge, changes: Changes, rules: MergeRules, since: int, *, batch: str = "_tidegate_n"
 ) -> str:
-    """Returns the rows of the keys that a rebuild from a batch computes again (`rows_of_keys_since`)."""
+    """Return the rows of the keys that a rebuild from a batch computes again (`rows_of_keys_since`)."""
     forgotten = forgotten_rows(rules, changes.with_forgotten)
     stored = changes.stored.theirs if changes.stored else None
     table = delta_table(work.location)
@@ -115,7 +115,7 @@ def chosen_rows(
 
 
 def _is_keyed(work: PendingMerge, changes: Changes, rules: MergeRules, types: ColumnTypes, *, is_plain: bool) -> bool:
-    """Returns whether the keyed merge can do a merge."""
+    """Return whether the keyed merge can do a merge."""
     # The number of rows in a merge of all of bronze is unknown. An empty table takes any number by the keyed merge.
     is_bounded = changes.why_full is None and not rules.is_list
     # A field that bronze lacks keeps the value of the replaced row, which only the MERGE can do.
@@ -130,12 +130,12 @@ def _values(types: ColumnTypes) -> Iterator[str]:
 
 
 def _own_columns(rules: MergeRules) -> tuple[str, ...]:
-    """Returns Tidegate's own columns that the source of a merge has."""
+    """Return Tidegate's own columns that the source of a merge has."""
     return (*SILVER_COLUMNS, LEFT) if rules.records_left else SILVER_COLUMNS
 
 
 def mode_of(work: PendingMerge, changes: Changes) -> MergeMode:
-    """Returns the mode of a merge."""
+    """Return the mode of a merge."""
     if work.since is not None:
         return MergeMode.SINCE
     return merge_mode(
@@ -147,7 +147,7 @@ def mode_of(work: PendingMerge, changes: Changes) -> MergeMode:
 
 
 def replacement_condition(same: str, has_copies: bool) -> str:
-    """Returns the condition that a row `s` replaces a row `t`.
+    """Return the condition that a row `s` replaces a row `t`.
 
     A row `s` would replace both copies of a row. So all rows leave the table instead, and those of bronze are new ones.
 
@@ -159,19 +159,19 @@ def replacement_condition(same: str, has_copies: bool) -> str:
 
 
 def rows_that_stay(mode: MergeMode, *, is_empty: bool) -> str | None:
-    """Returns the condition of the rows `t` of silver that a merge does not replace by bronze's. None: no row stays."""
+    """Return the condition of the rows `t` of silver that a merge does not replace by bronze's. None: no row stays."""
     if is_empty or mode is MergeMode.FULL:
         return None
     return f"NOT t.{CHANGED_BATCH} > 0" if mode in (MergeMode.REREAD, MergeMode.SINCE) else "true"
 
 
 def types_of(rules: MergeRules, silver: TableSchema) -> ColumnTypes:
-    """Returns the types of each column: in bronze, and in silver. A new silver table has bronze's types."""
+    """Return the types of each column: in bronze, and in silver. A new silver table has bronze's types."""
     return {field.name: (field.type, (silver.find_column(field.name) or field).type) for field in rules.columns}
 
 
 def _untied_condition(name: str, rules: MergeRules, types: ColumnTypes) -> str:
-    """Returns a condition over a row `s` and a row `t` of an equal order. It raises an error if they differ."""
+    """Return a condition over a row `s` and a row `t` of an equal order. It raises an error if they differ."""
     ours, theirs = (
         exact_json(f"struct({', '.join([*values, f'{side}.{DELETED}'])})")
         for side, values in (
@@ -191,14 +191,14 @@ def _comparable_value(types: ColumnTypes, column: str, value: str) -> str:
 
 
 def without_values(rules: MergeRules, silver: TableSchema) -> list[str]:
-    """Returns the columns of silver that bronze gives no values of, such as those that `lake.yaml` excludes by now."""
+    """Return the columns of silver that bronze gives no values of, such as those that `lake.yaml` excludes by now."""
     own = (*SILVER_COLUMNS, KEY, ORDER, JOINED, LEFT, *(field.name for field in rules.stored))
     known = {fold_name(name) for name in own}
     return [field.name for field in silver.fields if fold_name(field.name) not in known]
 
 
 def _unassigned_values(rules: MergeRules, silver: TableSchema, mode: MergeMode) -> dict[str, str]:
-    """Returns SQL of what the columns become that no row of bronze gives, when a row `s` replaces a row `t`."""
+    """Return SQL of what the columns become that no row of bronze gives, when a row `s` replaces a row `t`."""
     columns = without_values(rules, silver)
     if mode in (MergeMode.FULL, MergeMode.SINCE):
         return dict.fromkeys(columns, "NULL")
@@ -216,7 +216,7 @@ def _assignments(
     *,
     empties: bool,
 ) -> str:
-    """Returns the assignments that make `t` the row `s`.
+    """Return the assignments that make `t` the row `s`.
 
     Args:
         rules: what a row of bronze is in silver.

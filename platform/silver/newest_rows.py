@@ -48,7 +48,7 @@ def newest_rows(
     truncate: str | None = None,
     complete: Callable[[str], str] = lambda rows: rows,
 ) -> str:
-    """Returns a query of the newest row of each key, with silver's own columns, and whether it is tied.
+    """Return a query of the newest row of each key, with silver's own columns, and whether it is tied.
 
     Where a row leaves a value, the row has that of the newest row which has one, back to the last delete of the key. It
     does not matter in which order the rows came.
@@ -98,7 +98,7 @@ def newest_rows(
 
 
 def _giver_columns(rules: MergeRules, order: str) -> list[str]:
-    """Returns the columns that say which rows gave the values of the newest row: `GIVEN_AT`, `GIVEN_BY` and `LEFT`."""
+    """Return the columns that say which rows gave the values of the newest row: `GIVEN_AT`, `GIVEN_BY` and `LEFT`."""
     given_at = [f"coalesce(_tidegate_value{place}.at, _tidegate_deleted_at)" for place in range(len(rules.kept))]
     own = [f"array({', '.join([*given_at, '_tidegate_deleted_at'])}) AS {GIVEN_AT}"]
     given_by = [f"coalesce(_tidegate_value{place}.persons, {NOBODY})" for place in range(len(rules.kept))]
@@ -114,7 +114,7 @@ def _giver_columns(rules: MergeRules, order: str) -> list[str]:
 def change_rows(
     rules: MergeRules, view: str, *, is_partial: bool = False, truncate: str | None = None, dropped: bool = False
 ) -> str:
-    """Returns a query of the changes among bronze's rows, with the columns of silver.
+    """Return a query of the changes among bronze's rows, with the columns of silver.
 
     Args:
         rules: what a row of bronze is in silver.
@@ -142,7 +142,7 @@ def change_rows(
 
 
 def forgotten_rows(rules: MergeRules, view: str | None) -> str | None:
-    """Returns a query of all of bronze's rows, those included that merges leave out. None without their view."""
+    """Return a query of all of bronze's rows, those included that merges leave out. None without their view."""
     return None if view is None else change_rows(replace(rules, skipped=None, truncated=None), view)
 
 
@@ -156,7 +156,7 @@ def rows_of_keys_since(
     forgotten: str | None = None,
     stored: str | None = None,
 ) -> str:
-    """Returns the rows of the keys that have a row of batch `since` or later, in a query or in the silver table.
+    """Return the rows of the keys that have a row of batch `since` or later, in a query or in the silver table.
 
     A row of silver may have something of a forgotten person's row, and the batch of another one: a late row gives it a
     value, or ends its values.
@@ -184,23 +184,23 @@ def rows_of_keys_since(
 
 
 def older_than_truncate(rules: MergeRules, order: str, truncate: str) -> str:
-    """Returns the condition that an order is older than that of a truncate."""
+    """Return the condition that an order is older than that of a truncate."""
     return f"({order} < {order_from_json(rules, truncate)})"
 
 
 def order_from_json(rules: MergeRules, text: str) -> str:
-    """Returns SQL of an order that `exact_json` wrote."""
+    """Return SQL of an order that `exact_json` wrote."""
     kind = next(field.type for field in rules.columns if field.name == ORDER)
     return from_exact_json(text, kind.sql())
 
 
 def order_struct(paths: Iterable[str]) -> str:
-    """Returns SQL of a struct that compares as the order does. NULL is older than every value."""
+    """Return SQL of a struct that compares as the order does. NULL is older than every value."""
     return f"struct({', '.join(f'{path} AS o{place}' for place, path in enumerate(paths, 1))})"
 
 
 def order_type(types: Iterable[Type]) -> str:
-    """Returns the SQL type of the struct that an order is.
+    """Return the SQL type of the struct that an order is.
 
     Args:
         types: of its parts.
@@ -209,7 +209,7 @@ def order_type(types: Iterable[Type]) -> str:
 
 
 def _number_lives(rules: MergeRules, keys: str, rows: str) -> str:
-    """Returns the rows, each with the number of rows before it that delete its key, and the last order of these."""
+    """Return the rows, each with the number of rows before it that delete its key, and the last order of these."""
     oldest_first = _oldest_first_order(rules)
     before = f"OVER (PARTITION BY {keys} ORDER BY {oldest_first} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     order = order_struct(part.path for part in rules.order)
@@ -228,7 +228,7 @@ def left_record_sql(
     last_delete: str | None = None,
     stays: str | None = None,
 ) -> str:
-    """Returns SQL of what silver records in `LEFT` of a row. NULL if the row has all of its values itself.
+    """Return SQL of what silver records in `LEFT` of a row. NULL if the row has all of its values itself.
 
     A row of an equal order may have given a value, too. It is recorded if it names a person whom the row does not name.
 
@@ -265,12 +265,12 @@ def left_record_sql(
 
 
 def _oldest_first_order(rules: MergeRules) -> str:
-    """Returns SQL of an ORDER BY of a key's rows: the oldest first, and of equal rows the one that came first."""
+    """Return SQL of an ORDER BY of a key's rows: the oldest first, and of equal rows the one that came first."""
     return ", ".join([rules.oldest_first, *ARRIVAL])
 
 
 def _last_values(rules: MergeRules, keys: str) -> Sequence[str]:
-    """Returns windows: the last value that a row gives to each column since the key was deleted, and its order."""
+    """Return windows: the last value that a row gives to each column since the key was deleted, and its order."""
     order = order_struct(part.path for part in rules.order)
     persons = f", {rules.persons.sql()} AS persons" if rules.persons else ""
     life = f"PARTITION BY {keys}, _tidegate_life ORDER BY {_oldest_first_order(rules)}"
@@ -284,7 +284,7 @@ def _last_values(rules: MergeRules, keys: str) -> Sequence[str]:
 
 
 def tie_comparison_sql(rules: MergeRules, types: Mapping[str, Type]) -> str:
-    """Returns SQL of what is compared of rows with an equal order: the row as JSON. NULL is in no tie.
+    """Return SQL of what is compared of rows with an equal order: the row as JSON. NULL is in no tie.
 
     A delete that a dump implied is in no tie with a row of the dump that comes in a later batch. Such a delete has no
     file, and no row of silver has a file.
@@ -299,12 +299,12 @@ def tie_comparison_sql(rules: MergeRules, types: Mapping[str, Type]) -> str:
 
 
 def key_text(parts: Iterable[str]) -> str:
-    """Returns SQL of a key for an error."""
+    """Return SQL of a key for an error."""
     return f"to_json(array({', '.join(f'CAST({part} AS STRING)' for part in parts)}))"
 
 
 def tie_error(name: str, key: str) -> str:
-    """Returns SQL that raises the error of a tie.
+    """Return SQL that raises the error of a tie.
 
     Args:
         name: the silver table.

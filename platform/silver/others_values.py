@@ -23,7 +23,7 @@ _NO_VALUES = {*map(fold_name, (*SILVER_COLUMNS, KEY, ORDER, JOINED, LEFT))}
 
 
 def records_givers(silver: TableState) -> bool:
-    """Returns whether a silver table has the newest row of each key, and records whose values a row has."""
+    """Return whether a silver table has the newest row of each key, and records whose values a row has."""
     return silver.exists and _records_givers(silver.schema.fields)
 
 
@@ -34,7 +34,7 @@ def _records_givers(fields: Sequence[Field]) -> bool:
 def rows_with_others_values(
     session: SparkSession, location: str, silver: TableState, suppression: Suppression, *, unknown: bool
 ) -> DataFrame:
-    """Returns the rows of silver that have a value of a forgotten person's row.
+    """Return the rows of silver that have a value of a forgotten person's row.
 
     Args:
         session: reads the table.
@@ -96,12 +96,12 @@ def empty_others_values(session: SparkSession, location: str, silver: TableState
 
 
 def _join_held_identities(rows: DataFrame, suppression: Suppression) -> DataFrame:
-    """Returns rows as `t`, each with the row of `_held_identities` as `s`."""
+    """Return rows as `t`, each with the row of `_held_identities` as `s`."""
     return rows.alias("t").crossJoin(F.broadcast(_held_identities(rows, suppression)).alias("s"))
 
 
 def _held_identities(rows: DataFrame, suppression: Suppression) -> DataFrame:
-    """Returns a row with the identities on the list that `LEFT` of any row has."""
+    """Return a row with the identities on the list that `LEFT` of any row has."""
     entries = rows.where(f"size({LEFT}) > 0").selectExpr(f"explode(map_values({LEFT})) AS entry")
     texts = entries.selectExpr(f"explode({recorded_givers('entry')}) AS text").distinct()
     held = [row["text"] for row in suppression.select_subjects(texts, "text").collect()]
@@ -109,7 +109,7 @@ def _held_identities(rows: DataFrame, suppression: Suppression) -> DataFrame:
 
 
 def _conditions(fields: Sequence[Field], *, unknown: bool) -> Mapping[str, str]:
-    """Returns for each column the condition over `t` and `s` that a row has another person's value in it."""
+    """Return for each column the condition over `t` and `s` that a row has another person's value in it."""
     found = {}
     for name in (field.name for field in fields if fold_name(field.name) not in _NO_VALUES):
         entry = f"t.{LEFT}[{literal(name)}]"

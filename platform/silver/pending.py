@@ -69,7 +69,7 @@ class PendingMerge:
 
 
 def pending_merge(lake: Lake, spec: TableSpec) -> PendingMerge | None:
-    """Returns what is left to merge. None if silver holds every batch that the ledger has recorded.
+    """Return what is left to merge. None if silver holds every batch that the ledger has recorded.
 
     The last batch is that of the ledger. The bronze table may have a later one, because the ledger follows the commit.
 
@@ -82,7 +82,7 @@ def pending_merge(lake: Lake, spec: TableSpec) -> PendingMerge | None:
 
 
 def merge_state(lake: Lake, spec: TableSpec) -> PendingMerge | None:
-    """Returns the tables of a merge, whether anything is left to merge or not. None if bronze has no table yet.
+    """Return the tables of a merge, whether anything is left to merge or not. None if bronze has no table yet.
 
     Raises:
         ValueError: the table has no `silver` in `lake.yaml`.

@@ -70,7 +70,7 @@ class RowCounts:
 
 
 def has_copies(session: SparkSession, work: PendingMerge, rules: MergeRules) -> bool:
-    """Returns whether silver has two rows of a key, or of a key and an order in a history. No merge writes them.
+    """Return whether silver has two rows of a key, or of a key and an order in a history. No merge writes them.
 
     Args:
         session: runs the query.
@@ -84,7 +84,7 @@ def has_copies(session: SparkSession, work: PendingMerge, rules: MergeRules) -> 
 
 
 def expression_types(session: SparkSession, location: str, expressions: Sequence[str], relation: str) -> list[Type]:
-    """Returns the types of expressions over a relation of bronze's rows. They are only analyzed, no row is read.
+    """Return the types of expressions over a relation of bronze's rows. They are only analyzed, no row is read.
 
     Args:
         session: a session.
@@ -105,7 +105,7 @@ def expression_types(session: SparkSession, location: str, expressions: Sequence
 
 
 def explain_refusal(error: AnalysisException) -> str:
-    """Returns why Spark refuses an expression over bronze's rows."""
+    """Return why Spark refuses an expression over bronze's rows."""
     found = error.getMessageParameters() or {}
     if not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN") or "objectName" not in found:
         return first_line(error)
@@ -114,7 +114,7 @@ def explain_refusal(error: AnalysisException) -> str:
 
 
 def _find_missing_column(error: AnalysisException) -> str | None:
-    """Returns the name of the column that an expression names and bronze lacks; None if it is another error."""
+    """Return the name of the column that an expression names and bronze lacks; None if it is another error."""
     found = (error.getMessageParameters() or {}).get("objectName")
     if not found or not (error.getCondition() or "").startswith("UNRESOLVED_COLUMN"):
         return None
@@ -126,7 +126,7 @@ def _find_missing_column(error: AnalysisException) -> str | None:
 def row_counts(
     session: SparkSession, changes: Changes, rules: MergeRules, bronze: TableSchema, csv: CsvOptions | None = None
 ) -> RowCounts:
-    """Returns how many rows of each kind there are.
+    """Return how many rows of each kind there are.
 
     Of a table whose rows are all changes of whole rows, the statistics of the files mostly answer this. They do not
     tell apart rows of one key, so rows that say which of them insert are read.
@@ -168,7 +168,7 @@ def row_counts(
 
 
 def _lacks_key(rules: MergeRules) -> str:
-    """Returns the condition that a row of bronze has a NULL in its key. A part that is an expression is left out."""
+    """Return the condition that a row of bronze has a NULL in its key. A part that is an expression is left out."""
     parts = [".".join([f"({rules.values[root]})", *map(quote_name, rest)]) for root, *rest in _key_columns(rules)]
     return " OR ".join(f"{part} IS NULL" for part in parts) or "false"
 
@@ -178,13 +178,13 @@ def _key_columns(rules: MergeRules) -> list[tuple[str, ...]]:
 
 
 def _null_keys(counts: Sequence[Any], rules: MergeRules, fields: Sequence[Field]) -> int:
-    """Returns how many rows have a NULL in the part of their key that has most of them, by the statistics of files."""
+    """Return how many rows have a NULL in the part of their key that has most of them, by the statistics of files."""
     plain = [path for path in _key_columns(rules) if rules.values[path[0]] == quote_name(path[0])]
     return max((sum(_statistic(count, path, fields) or 0 for count in counts) for path in plain), default=0)
 
 
 def _newest_time(bounds: Sequence[Any], path: Sequence[str], fields: Sequence[Field]) -> float | None:
-    """Returns the newest time of a column in files; None if it has no times, or if a file has no bound."""
+    """Return the newest time of a column in files; None if it has no times, or if a file has no bound."""
     found = [_statistic(bound, path, fields) for bound in bounds]
     try:
         times = [datetime.fromisoformat(text) for text in found]
@@ -194,7 +194,7 @@ def _newest_time(bounds: Sequence[Any], path: Sequence[str], fields: Sequence[Fi
 
 
 def _statistic(counts: Any, path: Sequence[str], fields: Sequence[Field]) -> Any:
-    """Returns the statistic of a column or nested field in a file; None if it is not known."""
+    """Return the statistic of a column or nested field in a file; None if it is not known."""
     field = next((field for field in fields if path and field.name == path[0]), None)
     if field is None or not isinstance(counts, dict):
         return None
@@ -203,7 +203,7 @@ def _statistic(counts: Any, path: Sequence[str], fields: Sequence[Field]) -> Any
 
 
 def can_count_inserts(rules: MergeRules) -> bool:
-    """Returns whether the rows say which of them insert a key. Keys with parts that are expressions are not compared.
+    """Return whether the rows say which of them insert a key. Keys with parts that are expressions are not compared.
 
     Args:
         rules: what a row of bronze is in silver.
@@ -212,7 +212,7 @@ def can_count_inserts(rules: MergeRules) -> bool:
 
 
 def inserts_sql(rules: MergeRules, rows: int, is_change: str) -> str:
-    """Returns SQL of an aggregate: the distinct pairs of a key's hash and of what a row does to it, among some keys.
+    """Return SQL of an aggregate: the distinct pairs of a key's hash and of what a row does to it, among some keys.
 
     The memory that it takes is bounded by the sample, and by how many entries one key has.
 
@@ -242,7 +242,7 @@ def inserts_sql(rules: MergeRules, rows: int, is_change: str) -> str:
 
 
 def reinserted_keys(entries: Iterable[tuple[int, int]], rows: int) -> int:
-    """Returns the number of keys with several different inserts and no delete, of a sample an estimate.
+    """Return the number of keys with several different inserts and no delete, of a sample an estimate.
 
     A feed may repeat a change, and several snapshots have a row several times: a row of a snapshot differs from another
     one only if both are at one position in the log.
@@ -266,5 +266,5 @@ def _is_reinserted(made: set[int]) -> bool:
 
 
 def _sampling_interval(rows: int) -> int:
-    """Returns of how many keys one is in the sample."""
+    """Return of how many keys one is in the sample."""
     return max(1, rows // _SAMPLED_ROWS)

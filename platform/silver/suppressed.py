@@ -102,7 +102,7 @@ def stored_forgotten(
 
 
 def same_list(work: PendingMerge) -> dict[str, str]:
-    """Returns what the silver table must have for the commit, so that no person was forgotten since its state was read.
+    """Return what the silver table must have for the commit, so that no person was forgotten since its state was read.
 
     The list is read after that state. A merge with an older list would bring rows back that forgetting has taken out of
     silver, and not yet out of bronze; a rebuild from a batch reads a version of bronze that has them for longer.

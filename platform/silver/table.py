@@ -49,7 +49,7 @@ _PURGE_EVERY = 50
 
 
 def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
-    """Returns the rules of a merge. Silver takes bronze's columns without those that Tidegate adds to loaded tables.
+    """Return the rules of a merge. Silver takes bronze's columns without those that Tidegate adds to loaded tables.
 
     Args:
         work: what is pending.
@@ -75,7 +75,7 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
 
 
 def _persons(work: PendingMerge, rules: MergeRules) -> Persons | None:
-    """Returns where a row of silver names its persons. None if nobody says which columns of bronze do."""
+    """Return where a row of silver names its persons. None if nobody says which columns of bronze do."""
     personal = work.table.spec.personal
     if personal is None or not personal.subject:
         return None
@@ -100,14 +100,14 @@ def _refusal(work: PendingMerge, rules: MergeRules, *, is_rebuild: bool) -> str 
 
 
 def is_remade(work: PendingMerge, rules: MergeRules) -> bool:
-    """Returns whether a rebuild gives rows another key, order or meaning, so that no row that is there compares."""
+    """Return whether a rebuild gives rows another key, order or meaning, so that no row that is there compares."""
     return work.is_whole_rebuild and _refusal(work, rules, is_rebuild=False) is not None
 
 
 def fitting_rules(
     options: SilverSpec, columns: Sequence[Field], types_of: TypesOf, declared: Mapping[str, str]
 ) -> MergeRules:
-    """Returns the rules of a silver table, whose conditions fit bronze's rows, too.
+    """Return the rules of a silver table, whose conditions fit bronze's rows, too.
 
     Args:
         options: the options, after a preset has set its own.
@@ -159,7 +159,7 @@ def _check_fit(asked: Mapping[str, Sequence[str]], relation: str, types_of: Type
 
 
 def _source_columns(work: PendingMerge) -> tuple[Field, ...]:
-    """Returns bronze's columns that silver is merged from."""
+    """Return bronze's columns that silver is merged from."""
     birth = work.table.birth
     return silver_source_columns(work.bronze.schema.fields, is_registered=birth is not None and birth.registered)
 

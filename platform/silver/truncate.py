@@ -89,17 +89,17 @@ def record_truncate(
 
 
 def _is_repeated(work: PendingMerge) -> bool:
-    """Whether the first merge after a reset has recorded truncates before, and died."""
+    """Return whether the first merge after a reset has recorded truncates before, and died."""
     return work.silver.properties.get(_TRUNCATED_BEFORE_BATCH) == work.app_id
 
 
 def _reset_properties(work: PendingMerge, mode: MergeMode, is_recorded: bool) -> dict[str, str | None]:
-    """Returns what records that the truncates before a reset are known. It is one commit with the truncates."""
+    """Return what records that the truncates before a reset are known. It is one commit with the truncates."""
     return {_TRUNCATED_BEFORE_BATCH: work.app_id} if mode is MergeMode.AFTER_RESET and is_recorded else {}
 
 
 def _newer_order(session: SparkSession, rules: MergeRules, left: str | None, right: str | None) -> str | None:
-    """Returns the newer of two orders, as JSON of structs."""
+    """Return the newer of two orders, as JSON of structs."""
     if left is None or right is None or left == right:
         return right if left is None else left
     older = older_than_truncate(rules, order_from_json(rules, right), left)
@@ -113,7 +113,7 @@ def _record(lake: Lake, work: PendingMerge, wanted: Mapping[str, str | None]) ->
 
 
 def recorded_truncates(work: PendingMerge) -> tuple[str, ...]:
-    """Returns the orders of all truncates that a history has recorded, as JSON of structs."""
+    """Return the orders of all truncates that a history has recorded, as JSON of structs."""
     found = (json.loads(work.silver.properties.get(name, "[]")) for name in _TRUNCATES)
     return tuple(sorted({order for orders in found for order in orders}))
 

@@ -19,7 +19,7 @@ MakeLake = Callable[..., TestLake]
 
 @pytest.fixture(scope="session")
 def tidegate_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalStack]:
-    """The local AWS and a warm Spark Connect server, shared by all tests of the session."""
+    """Yield the local AWS and a warm Spark Connect server, shared by all tests of the session."""
     home = tmp_path_factory.mktemp("stack")
     with LocalStack(home, aws_port=0, spark_port=0, spark_conf=SMALL_DATA_FOR_LONG) as stack:
         # Runs in this process share one session, because a new one would compile all plans again, for seconds. It is
@@ -31,7 +31,7 @@ def tidegate_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalSt
 
 @pytest.fixture
 def tidegate_lake(tidegate_stack: LocalStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeLake:
-    """Makes lakes: `tidegate_lake([{"name": "orders", "prefix": "orders/"}], discovery=False)`."""
+    """Make lakes: `tidegate_lake([{"name": "orders", "prefix": "orders/"}], discovery=False)`."""
     for name, value in tidegate_stack.environ.items():
         monkeypatch.setenv(name, value)
 

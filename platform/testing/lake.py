@@ -107,11 +107,11 @@ class TestLake:
         return build_definitions(self.config, self.resource)
 
     def spec(self, name: str) -> TableSpec:
-        """Returns the configuration of a table."""
+        """Return the configuration of a table."""
         return next(spec for spec in self.config.tables if spec.name == name)
 
     def key(self, name: str) -> str:
-        """Returns the key of a table, given its SQL name, or its folder if it is not configured."""
+        """Return the key of a table, given its SQL name, or its folder if it is not configured."""
         for spec in self.config.tables:
             if spec.name == name:
                 return spec.table_key.encode()

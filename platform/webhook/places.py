@@ -25,7 +25,7 @@ class Places(Generic[_Holder]):
         self._of: dict[_Holder, str] = {}
 
     def __len__(self) -> int:
-        """Number of holders."""
+        """Return the number of holders."""
         return len(self._of)
 
     def take(self, holder: _Holder, network: str) -> None:

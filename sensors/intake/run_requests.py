@@ -20,7 +20,7 @@ from tidegate.sensors.run_history import FAILURES_TAG, TableRuns, table_runs
 def bronze_requests(
     lake: Lake, instance: dg.DagsterInstance, now: float, after: str, until: float
 ) -> tuple[DueTables, list[dg.RunRequest]]:
-    """Tour the inbox. Returns the tour and the runs to request for its due tables.
+    """Return tour the inbox. Returns the tour and the runs to request for its due tables.
 
     Args:
         lake: the lake.

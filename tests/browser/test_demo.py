@@ -39,7 +39,7 @@ _PAGE = """{ assetNodeOrError(assetKey: {path: ["bronze", "flights"]}) { ... on 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoProcess]:
-    """A demo on a new home: killed while the first wave's runs are under way, run again, and kept running.
+    """Yield a demo on a new home: killed while the first wave's runs are under way, run again, and kept running.
 
     The kill comes this early because all that the first demo does costs twice: the second one sends it again.
     """

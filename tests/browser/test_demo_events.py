@@ -20,7 +20,7 @@ _SETTLED = 600.0
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoProcess]:
-    """A demo that is kept running."""
+    """Yield a demo that is kept running."""
     home = tmp_path_factory.mktemp("demo") / "home"
     options = ("--types", str(TYPES), "--objects", str(OBJECTS), "--keep")
     with DemoProcess(home, *options, demo="events") as running:

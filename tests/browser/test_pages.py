@@ -82,7 +82,7 @@ def reported(instance: dg.DagsterInstance) -> None:
 
 @pytest.fixture(scope="module")
 def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Dagster's own web server, with the code location of the lake."""
+    """Yield Dagster's own web server, with the code location of the lake."""
     folder = tmp_path_factory.mktemp("ui")
     (folder / "lake.yaml").write_text(yaml.safe_dump(LAKE, sort_keys=False))
     home = folder / "dagster"

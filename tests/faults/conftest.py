@@ -27,7 +27,7 @@ _MAX_TABLES = 4
 
 @pytest.fixture(scope="session", autouse=True)
 def _seams() -> Iterator[None]:
-    """Runs in this process may die or stop at their seams."""
+    """Run in this process may die or stop at their seams."""
     with seams_watched():
         yield
 
@@ -44,7 +44,7 @@ def servers(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @pytest.fixture(scope="module")
 def make_lake(servers: FaultServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeLake]:
-    """Makes lakes with tables of these names. All their processes have ended after the module."""
+    """Make lakes with tables of these names. All their processes have ended after the module."""
     with ExitStack() as closing:
 
         def make(*tables: str, name: str | None = None, merged: Iterable[str] = ()) -> FaultLake:
@@ -58,7 +58,7 @@ def make_lake(servers: FaultServers, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def lake(make_lake: MakeLake) -> Iterator[FaultLake]:
-    """A lake with a registered and a loaded table."""
+    """Yield a lake with a registered and a loaded table."""
     found = make_lake("reg", "load")
     yield found
     found.close()
@@ -66,13 +66,13 @@ def lake(make_lake: MakeLake) -> Iterator[FaultLake]:
 
 @pytest.fixture(scope="module")
 def unused(make_lake: MakeLake) -> GetTable:
-    """Gives a table of a kind that no earlier test of the module used, of one lake: each lake costs a session."""
+    """Give a table of a kind that no earlier test of the module used, of one lake: each lake costs a session."""
     return _tables(make_lake, None)
 
 
 @pytest.fixture(scope="module")
 def proxied(make_lake: MakeLake) -> GetTable:
-    """Gives such a table of the lake whose S3 requests from Spark pass through the proxy."""
+    """Give such a table of the lake whose S3 requests from Spark pass through the proxy."""
     return _tables(make_lake, PROXIED)
 
 
@@ -94,7 +94,7 @@ def _tables(make_lake: MakeLake, name: str | None) -> GetTable:
 
 @pytest.fixture(scope="session")
 def log_stores(proxied_services: ProxiedAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LogStoreProcess]:
-    """The process of all log stores that are neither killed nor paused."""
+    """Yield the process of all log stores that are neither killed nor paused."""
     folder = tmp_path_factory.mktemp("log-stores")
     with LogStoreProcess(folder, "s3a://none", proxied_services.environ) as process:
         yield process.wait_ready(DEADLINE)

@@ -17,7 +17,7 @@ SIGKILLED = {"reg": "decide", "load": "commit"}
 
 @pytest.fixture(scope="module")
 def born(make_lake: Callable[..., FaultLake]) -> FaultLake:
-    """A lake with a registered and a loaded table, which were born by runs that died, each one step later.
+    """Return a lake with a registered and a loaded table, which were born by runs that died, each one step later.
 
     It is one birth of each, because a birth costs more than all that a run does later. `test_server_killed.py` has a
     birth for each seam.

@@ -23,7 +23,7 @@ _events = itertools.count()
 
 @pytest.fixture(scope="module")
 def sets(make_lake: Callable[..., FaultLake]) -> FaultLake:
-    """A lake with one table, which gets a dataset from each test."""
+    """Return a lake with one table, which gets a dataset from each test."""
     return make_lake(TABLE)
 
 

@@ -87,7 +87,7 @@ class Scene:
         self.lake.store.outbox.put([(Lane("tags", f"tag1-{self.name}"), [waiting])])
 
     def expected(self) -> dict[str, list[str]]:
-        """The keys whose events each queue has to get, as the routes say it in words."""
+        """Return the keys whose events each queue has to get, as the routes say it in words."""
         of = {name: [key for key in self.sent if key.split("/")[1] == name] for name in TYPES}
         others = sorted(of["clicks"] + of["returns"])
         orders = sorted(of["orders"])
@@ -100,7 +100,7 @@ class Scene:
         }
 
     def got(self) -> dict[str, list[str]]:
-        """The keys of the events in each queue, in the order in which the queue gives them."""
+        """Return the keys of the events in each queue, in the order in which the queue gives them."""
         return {name: self._drain(url) for name, url in self.queues.items()}
 
     def _drain(self, url: str) -> list[str]:
@@ -113,7 +113,7 @@ class Scene:
         return keys
 
     def hinted(self) -> set[str]:
-        """The keys of all hints in the inbox."""
+        """Return the keys of all hints in the inbox."""
         inbox = self.lake.store.inbox
         found = [inbox.table_inbox(table) for table in inbox.tables()]
         return {

@@ -54,11 +54,11 @@ class Table:
         return sorted(row[0] for row in self.session.read.format("delta").load(self.path).collect())
 
     def possibly_lost(self) -> int:
-        """Number of possibly lost commits of other writers that the server has found."""
+        """Return the number of possibly lost commits of other writers that the server has found."""
         return int(self.session.sql("CALL tidegate.system.commit_table()").collect()[0]["possibly_lost"])
 
     def assert_tidy(self) -> None:
-        """Versions without a gap, nothing staged, nothing pending."""
+        """Assert versions without a gap, nothing staged and nothing pending."""
         versions = self.log.versions()
         assert versions == list(range(len(versions)))
         assert not [name for name in self.log.names() if ".tmp" in name]

@@ -47,7 +47,7 @@ class Killed:
 
 @pytest.fixture(scope="module")
 def killed(make_lake: Callable[..., FaultLake], servers: FaultServers) -> Iterator[Killed]:
-    """One server, killed once while all cases were active, and started again."""
+    """Yield one server, killed once while all cases were active, and started again."""
     found = Killed()
     try:
         # This comes first because it takes long, and the sender gives up a request that is held for minutes.

@@ -125,7 +125,7 @@ class Course:
         assert sorted(map(tuple, silver.collect())) == [(key, i, f"row {i}") for key, i in sorted(newest.items())]
 
     def outcomes(self) -> dict[str, int]:
-        """How often each kind of event happened, to files and to rows."""
+        """Return how often each kind of event happened, to files and to rows."""
         return {what: times for what, times in (self.happened | self.rows.happened).items() if times}
 
     def _nothing_waits(self) -> bool:
@@ -243,7 +243,7 @@ class Course:
 
 
 def _changed_key(body: str) -> str | None:
-    """The producer's file of a message. None for Delta's own files, and for S3's test event."""
+    """Return the producer's file of a message. None for Delta's own files, and for S3's test event."""
     for record in json.loads(body).get("Records", []):
         key = unquote_plus(record["s3"]["object"]["key"])
         return None if "/_" in key else key

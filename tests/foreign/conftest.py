@@ -14,7 +14,7 @@ from tidegate.platform.testing import TestLake
 
 @pytest.fixture(scope="session")
 def landing(tidegate_stack: LocalStack, tmp_path_factory: pytest.TempPathFactory) -> Landing:
-    """The lake. A case is loaded when a test first asks for it."""
+    """Return the lake. A case is loaded when a test first asks for it."""
     tables, unknown = [], {}
     for case in CASES:
         table = {"name": case.name, "prefix": f"{case.name}/", **case.options}

@@ -30,7 +30,7 @@ SCHEMA = {
 
 
 def literal(value: object) -> str:
-    """A SQL literal: CALL takes no parameters, and `${…}` in a SQL text is substituted."""
+    """Return a SQL literal: CALL takes no parameters, and `${…}` in a SQL text is substituted."""
     if isinstance(value, bool):
         return str(value).lower()
     text = str(value).replace("\\", "\\\\").replace("'", "\\'").replace("$", "\\u0024")

@@ -12,6 +12,6 @@ from tidegate.platform.local.aws import LocalAws
 
 @pytest.fixture(scope="module")
 def proxy(local_aws: LocalAws) -> Iterator[FaultProxy]:
-    """A proxy to the local AWS that can hold, cut and refuse requests."""
+    """Yield a proxy to the local AWS that can hold, cut and refuse requests."""
     with FaultProxy(local_aws.endpoint) as running:
         yield running

@@ -45,7 +45,7 @@ class Kit:
 
     @staticmethod
     def event(lake: TestLake, key: str, *, bucket: str | None = None, name: str = "ObjectCreated:Put") -> str:
-        """Returns the body of one notification. `key` is encoded as S3 encodes it."""
+        """Return the body of one notification. `key` is encoded as S3 encodes it."""
         s3 = {"bucket": {"name": bucket or lake.bucket}, "object": {"key": key}}
         record = {"eventSource": "aws:s3", "eventName": name, "eventTime": "2026-01-02T03:04:05.000Z", "s3": s3}
         return json.dumps({"Records": [record]})
@@ -65,7 +65,7 @@ class Kit:
 
     @staticmethod
     def second(lake: TestLake, table: str, name: str, silver: dict[str, Any] | None = None) -> TableSpec:
-        """Returns a further silver table of a bronze table, for `merge_table`. One of `lake.yaml` has only one.
+        """Return a further silver table of a bronze table, for `merge_table`. One of `lake.yaml` has only one.
 
         Args:
             lake: the lake.
@@ -91,20 +91,20 @@ class Kit:
 
     @classmethod
     def bronze(cls, lake: TestLake, table: str, columns: str = "*") -> list[tuple[Any, ...]]:
-        """Returns the rows of a bronze table, sorted."""
+        """Return the rows of a bronze table, sorted."""
         found = cls.query(lake, f"SELECT {columns} FROM {{t}}", t=cls.location(lake, table))
         return sorted((tuple(row) for row in found), key=repr)
 
     @classmethod
     def silver(cls, lake: TestLake, table: str, columns: str) -> list[tuple[Any, ...]]:
-        """Returns the rows that the silver view shows, sorted."""
+        """Return the rows that the silver view shows, sorted."""
         location = lake.lake.store.uri("silver", table)
         found = cls.query(lake, f"SELECT {columns} FROM {{t}} WHERE NOT _deleted", t=location)
         return sorted((tuple(row) for row in found), key=repr)
 
     @classmethod
     def ledger(cls, lake: TestLake, table: str) -> list[Row]:
-        """Returns the rows of the ledger in order, without headers."""
+        """Return the rows of the ledger in order, without headers."""
         return cls.query(
             lake,
             "SELECT * FROM {t} WHERE kind = 'row' ORDER BY n, position",
@@ -113,7 +113,7 @@ class Kit:
 
     @classmethod
     def fate(cls, lake: TestLake, table: str) -> dict[str, tuple[str, str]]:
-        """Returns the last status and reason of each object, by its key below the table's prefix."""
+        """Return the last status and reason of each object, by its key below the table's prefix."""
         start = len(lake.spec(table).table_key.prefix)
         return {row["key"][start:]: (row["status"], row["reason"] or "") for row in cls.ledger(lake, table)}
 
@@ -123,7 +123,7 @@ class Kit:
 
     @staticmethod
     def metadata(result: dg.ExecuteInProcessResult) -> dict[str, Any]:
-        """Returns the metadata of the run's only materialization, apart from that of a bronze table's own page."""
+        """Return the metadata of the run's only materialization, apart from that of a bronze table's own page."""
         events = result.get_asset_materialization_events()
         (event,) = (event for event in events if event.asset_key and event.asset_key.path[:-1] != ["bronze"])
         return {name: value.value for name, value in event.materialization.metadata.items()}
@@ -149,7 +149,7 @@ def kit() -> Kit:
 
 @pytest.fixture(scope="module")
 def module_lake(tidegate_stack: LocalStack, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., TestLake]:
-    """Like `tidegate_lake`, for a lake that the tests of a module share."""
+    """Yield a lake as `tidegate_lake` does, for a lake that the tests of a module share."""
 
     def make(tables: list[dict[str, Any]], **more: Any) -> TestLake:
         name = uuid.uuid4().hex[:8]

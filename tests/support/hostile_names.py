@@ -39,7 +39,7 @@ _OF_CASES = "aKkKſsßẞµμΜςσΣıIİiÅåÅ𐐀𐐨ǅǆﬁé"
 
 
 def generated(chance: Random, count: int) -> list[str]:
-    """Returns names of parts of the corpus and of any letters. For Spark no two are one, nor one of the corpus."""
+    """Return names of parts of the corpus and of any letters. For Spark no two are one, nor one of the corpus."""
     taken, found = {fold_name(name) for name in (*NAMES, *ODDER_NAMES, "id", "at", "p")}, []
     while len(found) < count:
         name = "".join(_part(chance) for _ in range(chance.randint(1, 6)))

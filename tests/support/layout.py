@@ -13,13 +13,16 @@ from pathlib import Path
 
 
 def modules(root: Path, folders: tuple[str, ...]) -> list[Path]:
-    """All Python modules below the folders, as paths relative to the root. Folders of build results are left out."""
+    """Return all Python modules below the folders, as paths relative to the root.
+
+    Folders of build results are left out.
+    """
     found = (path.relative_to(root) for folder in folders for path in (root / folder).rglob("*.py"))
     return sorted(path for path in found if not {"target", "__pycache__"} & set(path.parts))
 
 
 def folder_sizes(root: Path, folders: tuple[str, ...]) -> dict[str, int]:
-    """How many modules are in each folder, without `__init__.py`."""
+    """Return how many modules are in each folder, without `__init__.py`."""
     sizes: dict[str, int] = defaultdict(int)
     for path in modules(root, folders):
         sizes[path.parent.as_posix()] += path.name != "__init__.py"
@@ -27,7 +30,7 @@ def folder_sizes(root: Path, folders: tuple[str, ...]) -> dict[str, int]:
 
 
 def package_sizes(root: Path, folders: tuple[str, ...]) -> dict[str, int]:
-    """How many Java classes are in each folder, without `package-info.java`."""
+    """Return how many Java classes are in each folder, without `package-info.java`."""
     sizes: dict[str, int] = defaultdict(int)
     for path in _classes(root, folders):
         sizes[path.parent.as_posix()] += path.name != "package-info.java"
@@ -35,14 +38,14 @@ def package_sizes(root: Path, folders: tuple[str, ...]) -> dict[str, int]:
 
 
 def single_modules(root: Path, folders: tuple[str, ...]) -> list[str]:
-    """The folders that have one module and no folder of modules."""
+    """Return the folders that have one module and no folder of modules."""
     sizes = folder_sizes(root, folders)
     parents = {parent.as_posix() for folder in sizes for parent in Path(folder).parents}
     return sorted(folder for folder, size in sizes.items() if size == 1 and folder not in parents)
 
 
 def function_lines(root: Path, folders: tuple[str, ...]) -> dict[str, int]:
-    """How many lines each function has, from `def` to its end, by `path:name`."""
+    """Return how many lines each function has, from `def` to its end, by `path:name`."""
     found = {}
     for path in modules(root, folders):
         for node in ast.walk(ast.parse((root / path).read_text())):
@@ -52,13 +55,13 @@ def function_lines(root: Path, folders: tuple[str, ...]) -> dict[str, int]:
 
 
 def import_circles(root: Path, folders: tuple[str, ...], package: str) -> list[list[str]]:
-    """Groups of modules that import each other, directly or through others, wherever the import is written."""
+    """Return groups of modules that import each other, directly or through others, wherever the import is written."""
     paths = {_name(path, package): path for path in modules(root, folders)}
     return _circles({name: set(_imports(ast.parse((root / path).read_text()), paths)) for name, path in paths.items()})
 
 
 def sibling_circles(root: Path, folders: tuple[str, ...], package: str) -> list[list[str]]:
-    """Groups of modules and packages of one package that import each other, directly or through others.
+    """Return groups of modules and packages of one package that import each other, directly or through others.
 
     Modules without a circle can be in packages with one: `a/b.py` imports `c/d.py`, and `c/e.py` imports `a/f.py`.
     """
@@ -79,7 +82,7 @@ def sibling_circles(root: Path, folders: tuple[str, ...], package: str) -> list[
 
 
 def package_circles(root: Path, folders: tuple[str, ...], package: str) -> list[list[str]]:
-    """Groups of Java packages that import each other, directly or through others."""
+    """Return groups of Java packages that import each other, directly or through others."""
     imports: dict[str, set[str]] = defaultdict(set)
     for path in _classes(root, folders):
         text = (root / path).read_text()
@@ -90,7 +93,7 @@ def package_circles(root: Path, folders: tuple[str, ...], package: str) -> list[
 
 
 def misplaced_tests(root: Path, tests: str, package: str) -> list[str]:
-    """The test modules that no module is the subject of, as `path: why`.
+    """Return the test modules that no module is the subject of, as `path: why`.
 
     `tests/a/b/test_c.py` is about the module `a/b/c.py`, about the package `a/b/c`, or about the whole of a package
     `a/b` whose last part is `c`; and it imports something of `a/b`. Folders of the package are imported below its name,
@@ -138,7 +141,7 @@ def _name(path: Path, package: str) -> str:
 
 
 def _imports(tree: ast.Module, known: Mapping[str, Path]) -> Iterator[str]:
-    """The known modules that a module imports. `from a import b` imports `a.b` if that is a module, else `a`."""
+    """Yield the known modules that a module imports. `from a import b` imports `a.b` if that is a module, else `a`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -151,7 +154,7 @@ def _imports(tree: ast.Module, known: Mapping[str, Path]) -> Iterator[str]:
 
 
 def _reached(start: str, imports: Mapping[str, set[str]]) -> set[str]:
-    """The modules that are imported from a module, directly or through others."""
+    """Return the modules that are imported from a module, directly or through others."""
     reached: set[str] = set()
     waiting = list(imports[start])
     while waiting:

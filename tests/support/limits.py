@@ -50,7 +50,7 @@ class Limit(NamedTuple):
 
 
 def limits() -> Iterator[Limit]:
-    """Yields the limits of all tests, by file and line.
+    """Yield the limits of all tests, by file and line.
 
     Raises:
         ValueError: a mark has not a part of the page and a sentence.
@@ -69,7 +69,7 @@ def limits() -> Iterator[Limit]:
 
 
 def page() -> str:
-    """The text of docs/reference/limits.md."""
+    """Return the text of docs/reference/limits.md."""
     found = list(limits())
     text = _HEAD
     for part in PARTS:

@@ -42,7 +42,7 @@ class Word:
     write: str
 
     def places(self, prose: Prose) -> Iterator[int]:
-        """Lines of the matches."""
+        """Yield lines of the matches."""
         for match in _compiled(self.pattern).finditer(prose.text):
             yield prose.line + prose.text.count("\n", 0, match.start())
 
@@ -88,12 +88,13 @@ _ENTRY = re.compile(r"^ +\w+: (?:The|A|An|How|What|Which|Whether|Where|When|If|E
 
 
 def page_findings(text: str) -> list[Finding]:
-    """What to change in a page of Markdown. Code, and the targets of links, are not read."""
+    """Return what to change in a page of Markdown. Code, and the targets of links, are not read."""
     return _words(Prose(1, _without_markdown_code(text)))
 
 
 def python_findings(source: str) -> list[Finding]:
-    """What to change in a Python module: docstrings, comments, texts of errors and options, names of tests and limits.
+    """Return what to change in a Python module: docstrings, comments, texts of errors and options, names of tests and
+    limits.
 
     Raises:
         SyntaxError: `source` is no Python.
@@ -114,7 +115,7 @@ def python_findings(source: str) -> list[Finding]:
 
 
 def java_findings(source: str) -> list[Finding]:
-    """What to change in the comments of a Java file, Javadoc included."""
+    """Return what to change in the comments of a Java file, Javadoc included."""
     found: list[Finding] = []
     for prose in _java_comments(source):
         found += _words(prose)
@@ -122,13 +123,13 @@ def java_findings(source: str) -> list[Finding]:
 
 
 def comment_findings(text: str) -> list[Finding]:
-    """What to change in the comments of a file whose comments begin with `#`, such as YAML, TOML or a Makefile."""
+    """Return what to change in the comments of a file whose comments begin with `#`, such as YAML, TOML or a Makefile."""
     lines = [re.search(r"(?:^|\s)#+[: ]+(.*)", line) for line in text.split("\n")]
     return _words(Prose(1, "\n".join(match[1] if match else "…" for match in lines)))
 
 
 def _words(prose: Prose) -> list[Finding]:
-    """Words of the list. What is in backticks is code and not read."""
+    """Return words of the list. What is in backticks is code and not read."""
     read = Prose(prose.line, re.sub(r"`+[^`]+`+", _blank, prose.text))
     if not _ANY.search(read.text):
         return []
@@ -156,7 +157,7 @@ def _docstrings(nodes: list[ast.AST]) -> Iterator[Prose]:
 
 
 def _comments(source: str) -> Iterator[Prose]:
-    """Comments; lines of one comment are one text."""
+    """Yield comments; lines of one comment are one text."""
     lines: list[tokenize.TokenInfo] = []
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type != tokenize.COMMENT or token.string.startswith(("#!", "# type:", "# noqa", "# fmt:")):
@@ -174,7 +175,7 @@ def _joined(lines: list[tokenize.TokenInfo]) -> Prose:
 
 
 def _shown_texts(nodes: list[ast.AST]) -> Iterator[Prose]:
-    """Texts of errors that are raised here, and values of `help=` and `description=`."""
+    """Yield texts of errors that are raised here, and values of `help=` and `description=`."""
     for node in nodes:
         match node:
             case ast.Raise(exc=ast.Call(args=args)):
@@ -191,7 +192,7 @@ def _shown_texts(nodes: list[ast.AST]) -> Iterator[Prose]:
 
 
 def _test_names(nodes: list[ast.AST]) -> Iterator[Prose]:
-    """Names of tests, which are sentences: they are cited in pages and printed when a test fails."""
+    """Yield the names of tests, which are sentences: they are cited in pages and printed when a test fails."""
     for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
             yield Prose(node.lineno, node.name.removeprefix("test_").replace("_", " "))
@@ -205,7 +206,7 @@ _JAVA = re.compile(
 
 
 def _java_comments(source: str) -> Iterator[Prose]:
-    """Comments of both kinds. Marks, tags and code are taken out."""
+    """Yield comments of both kinds. Marks, tags and code are taken out."""
     for match in _JAVA.finditer(source):
         if comment := match[1] or match[2]:
             text = re.sub(r"^\s*(?:/\*+|\*/|\*|//)", "", comment, flags=re.MULTILINE).replace("*/", "")
@@ -214,12 +215,12 @@ def _java_comments(source: str) -> Iterator[Prose]:
 
 
 def _without_markdown_code(text: str) -> str:
-    """A page without fenced blocks, code in a line and targets of links; lines keep their numbers."""
+    """Return a page without fenced blocks, code in a line and targets of links; lines keep their numbers."""
     text = re.sub(r"^( *)```.*?^\1```", _blank, text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"(`+)[^`]+\1", _blank, text)
     return re.sub(r"\]\([^)\s]*\)", _blank, text)
 
 
 def _blank(match: re.Match[str]) -> str:
-    """As many lines as the match has, without words."""
+    """Return as many lines as the match has, without words."""
     return "…" + "\n" * match[0].count("\n")

@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def tracked() -> list[Path]:
-    """Every file that git knows or would take, changes included."""
+    """Return every file that git knows or would take, changes included."""
     found = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,

@@ -70,7 +70,7 @@ class Paper:
 
 @pytest.fixture
 def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Paper]:
-    """Makes lakes on paper, by their names in Dagster."""
+    """Make lakes on paper, by their names in Dagster."""
     made: dict[str, Paper] = {}
 
     def opened(resource: LakeResource) -> SimpleNamespace:
@@ -95,7 +95,7 @@ def paper(papers: Callable[[str], Paper]) -> Paper:
 
 @pytest.fixture(scope="module")
 def shipped_instance() -> Iterator[dg.DagsterInstance]:
-    """Yields an instance with the settings of the shipped dagster.yaml."""
+    """Yield an instance with the settings of the shipped dagster.yaml."""
     settings = yaml.safe_load((Path(__file__).resolve().parents[2] / "platform" / "dagster.yaml").read_text())
     with dg.instance_for_test(overrides=settings) as made:
         yield made
@@ -103,7 +103,7 @@ def shipped_instance() -> Iterator[dg.DagsterInstance]:
 
 @pytest.fixture
 def instance(shipped_instance: dg.DagsterInstance) -> Iterator[dg.DagsterInstance]:
-    """Yields `shipped_instance` without runs and partitions, because creating an instance takes seconds."""
+    """Yield `shipped_instance` without runs and partitions, because creating an instance takes seconds."""
     yield shipped_instance
     for run in shipped_instance.get_runs():
         shipped_instance.delete_run(run.run_id)

@@ -141,7 +141,7 @@ def check_both(footer: Footer, path: Mapping[str, str | None]) -> None:
 
 
 def probe_with_footer(source: Bucket, key: str) -> Probe:
-    """A Parquet object's present state, with its footer unless that is longer than the first read."""
+    """Return a Parquet object's present state, with its footer unless that is longer than the first read."""
     probe, tail = source.objects.head_with_tail(source.name, key, _TAIL_BYTES)
     if not isinstance(probe, S3Found) or not tail:
         return probe
@@ -153,7 +153,7 @@ def probe_with_footer(source: Bucket, key: str) -> Probe:
 
 
 def footer_tail(source: Bucket, key: str, found: S3Found) -> bytes:
-    """The bytes of an object's footer, on condition that the object is the one found.
+    """Return the bytes of an object's footer, on condition that the object is the one found.
 
     Raises:
         BadParquet: the object is no Parquet file.

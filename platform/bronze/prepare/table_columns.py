@@ -206,7 +206,7 @@ def _unmeasured_columns(spec: TableSpec) -> frozenset[str]:
 
 
 def former_columns(session: SparkSession, location: str) -> set[tuple[str, ...]] | None:
-    """Returns the paths of the columns that someone dropped from a table or renamed.
+    """Return the paths of the columns that someone dropped from a table or renamed.
 
     Returns None if the log does not reach back to the table's first version: there may be more.
     """
@@ -226,6 +226,6 @@ def former_columns(session: SparkSession, location: str) -> set[tuple[str, ...]]
 
 
 def _parts(path: str) -> Iterator[str]:
-    """Yields the names of a path as Delta's history writes it. Names with other characters are in backticks."""
+    """Yield the names of a path as Delta's history writes it. Names with other characters are in backticks."""
     for quoted_part, part in _PART.findall(path):
         yield quoted_part.replace("``", "`") or part

@@ -213,7 +213,7 @@ def _ask(
 
 
 def _rows(delta: Delta, inventory: Inventory, prefix: str, waits: bool) -> DataFrame:
-    """Key, size and etag of the table's objects that are present versions."""
+    """Return the key, size and etag of the table's objects that are present versions."""
     raw = inventory_rows(delta, inventory)
     present = F.coalesce("is_latest", F.lit(True)) & ~F.coalesce("is_delete_marker", F.lit(False))
     # A registered prefix may have as many hidden files as sources. Hidden files may be completion signals, and the

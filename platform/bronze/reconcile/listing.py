@@ -37,14 +37,14 @@ def own_objects(table: Table, after: str = "") -> Iterator[Listed]:
 
 
 def is_source(table: Table, key: str) -> bool:
-    """Whether an object of a table's bucket is one of its sources."""
+    """Return whether an object of a table's bucket is one of its sources."""
     bucket, config = table.key.bucket, table.lake.config
     found = rows_route(bucket, key, config) or route(bucket, key, config, {table.key})
     return isinstance(found, Routed) and found.table == table.key
 
 
 def may_be_gone(table: Table, key: str, state: LastState) -> bool:
-    """Whether a key that is not among a table's objects deserves a hint: S3 may no longer have its object.
+    """Return whether a key that is not among a table's objects deserves a hint: S3 may no longer have its object.
 
     Without `completion` a signal such as `_SUCCESS` is not a source. Its object is where it was, and a hint would read
     it as a file.

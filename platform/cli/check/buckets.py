@@ -49,14 +49,14 @@ class Filter:
     suffix: str
 
     def passes_files(self, spec: TableSpec) -> bool:
-        """Whether files of a table pass the filter."""
+        """Return whether files of a table pass the filter."""
         if not spec.table_key.prefix.startswith(self.prefix):
             return False
         format = format_of(f"x{self.suffix}")
         return not self.suffix or (format is not None and format == (spec.format or format))
 
     def passes_signals(self, spec: TableSpec) -> bool:
-        """Whether the completion signals of a table pass the filter."""
+        """Return whether the completion signals of a table pass the filter."""
         return spec.table_key.prefix.startswith(self.prefix) and (spec.completion or "").endswith(self.suffix)
 
 

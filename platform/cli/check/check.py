@@ -117,13 +117,13 @@ def run_check(
 
 
 def _hints(using: Client, found: Sequence[Finding]) -> list[str]:
-    """Returns what to do if the lake was not reached: it may need a local platform that does not run."""
+    """Return what to do if the lake was not reached: it may need a local platform that does not run."""
     first = (Check.CONFIGURATION, Check.AWS_CREDENTIALS)
     return using.platform_hints if any(not each.ok and each.check in first for each in found) else []
 
 
 def _load_configuration(using: Client) -> tuple[LakeConfig | None, list[Finding]]:
-    """Returns the configuration, None if it is wrong, and its finding or one finding for each problem."""
+    """Return the configuration, None if it is wrong, and its finding or one finding for each problem."""
     check, path = Check.CONFIGURATION, str(using.settings.lake_yaml)
     try:
         config = using.settings.config()
@@ -169,7 +169,7 @@ def _join_ids(found: Sequence[Finding]) -> str:
 def findings(
     using: Client, config: LakeConfig, known: set[TableKey], target: tuple[str, str] | None = None
 ) -> Iterator[Finding]:
-    """Yields every finding of a lake whose configuration is valid.
+    """Yield every finding of a lake whose configuration is valid.
 
     A finding about a missing permission names the statement of `tidegate policy` that has it.
 
@@ -272,7 +272,7 @@ def _check_strays(store: LakeStore) -> str:
 
 
 def parse_address(text: str) -> tuple[str, str]:
-    """Returns bucket and key of `s3://bucket/key`.
+    """Return bucket and key of `s3://bucket/key`.
 
     Raises:
         CommandError: the text is not such an address.

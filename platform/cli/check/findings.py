@@ -55,7 +55,7 @@ class Finding:
 
 
 def findings_answer(findings: Iterable[Finding]) -> FindingsAnswer:
-    """Returns findings for programs."""
+    """Return findings for programs."""
     return FindingsAnswer(
         tuple(
             FindingAnswer(

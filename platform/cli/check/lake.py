@@ -240,7 +240,7 @@ def _procedures(remote: SparkRemote, store: LakeStore) -> str:
 
 
 def registered_tables(config: LakeConfig) -> list[TableSpec]:
-    """Returns the configured tables whose files are registered where they are."""
+    """Return the configured tables whose files are registered where they are."""
     return [spec for spec in config.tables if spec.registers]
 
 
@@ -267,7 +267,7 @@ def check_foreign(store: LakeStore, bucket: str, folders: Iterable[str]) -> Find
 
 
 def folders_above(key: str) -> list[str]:
-    """Returns every folder above a key, the outermost first."""
+    """Return every folder above a key, the outermost first."""
     parts = key.split("/")[:-1]
     return ["/".join(parts[: depth + 1]) + "/" for depth in range(len(parts))]
 

@@ -41,7 +41,7 @@ def _answer(found: Readable) -> ReaderAnswer:
 
 
 def _tables(lake: Lake) -> Iterator[tuple[str, str]]:
-    """Yields the SQL name and the location of each table."""
+    """Yield the SQL name and the location of each table."""
     for table_key in sorted(lake.store.births.tables()):
         table = lake.table(table_key)
         if table.birth is None or table.birth.output:

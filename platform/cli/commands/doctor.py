@@ -76,7 +76,7 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
 
 
 def _tables(opened: Lake) -> tuple[list[str], list[str]]:
-    """Returns the keys of the tables, and the names of the silver tables."""
+    """Return the keys of the tables, and the names of the silver tables."""
     return opened.store.births.tables(), [spec.name for spec in opened.config.tables if spec.silver]
 
 
@@ -119,7 +119,7 @@ def _repair(delta: Delta, doctor: LogDoctor, location: str) -> str:
 
 
 def commit_table(delta: Delta, aws: Aws) -> CommitTable:
-    """Returns the table of entries that the server uses, whatever the settings of this process are.
+    """Return the table of entries that the server uses, whatever the settings of this process are.
 
     Raises:
         Failed: the server does not report it completely, or its settings contradict each other.
@@ -139,7 +139,7 @@ def commit_table(delta: Delta, aws: Aws) -> CommitTable:
 
 
 def _classic_region(delta: Delta) -> str:
-    """Returns the region of Delta's own store. It ignores S3A's region, which the server's answer falls back to."""
+    """Return the region of Delta's own store. It ignores S3A's region, which the server's answer falls back to."""
     key = f"{_CLASSIC}.ddb.region"
     return conf(delta, f"spark.{key}") or conf(delta, f"spark.hadoop.{key}") or "us-east-1"
 
@@ -300,7 +300,7 @@ def check_table(entries: CommitTable) -> str:
 
 
 def locations(opened: Lake) -> Iterator[tuple[str, str] | Finding]:
-    """Yields name and location of every Delta table of the lake, or a finding if the location is not known."""
+    """Yield name and location of every Delta table of the lake, or a finding if the location is not known."""
     for table_key in opened.store.births.tables():
         try:
             table = opened.table(table_key)
@@ -317,10 +317,10 @@ def locations(opened: Lake) -> Iterator[tuple[str, str] | Finding]:
 
 
 def log_store(delta: Delta) -> str:
-    """Returns the class that publishes commits on the server; empty when none is set."""
+    """Return the class that publishes commits on the server; empty when none is set."""
     return conf(delta, LOG_STORE_CLASS) or conf(delta, LOG_STORE_S3A)
 
 
 def conf(delta: Delta, key: str) -> str:
-    """Returns a setting of the Spark server; empty when not set."""
+    """Return a setting of the Spark server; empty when not set."""
     return delta.session.conf.get(key, "") or ""

@@ -51,7 +51,7 @@ class LogDoctor:
         self._grace = grace
 
     def examine(self, name: str, location: str) -> Iterator[Finding]:
-        """Yields every finding of one table.
+        """Yield every finding of one table.
 
         Args:
             name: name of the table in the findings.
@@ -113,7 +113,7 @@ class LogDoctor:
         return {path: entry for path, entry in found.items() if entry is not None}
 
     def _recent_entries(self, location: str) -> list[CommitEntry]:
-        """Returns the entries under every spelling, because the log store may have changed from one to another."""
+        """Return the entries under every spelling, because the log store may have changed from one to another."""
         assert self._entries is not None
         return [entry for spelling in self._newest_entries(location) for entry in self._entries.entries(spelling)]
 
@@ -208,7 +208,7 @@ class LogDoctor:
         return f"{len(kinds)}, {counts['old']} to sweep with --repair{kept}" if kinds else "none"
 
     def _kinds(self, location: str, log: _Log) -> dict[str, str]:
-        """Returns `claimed`, `lost`, `unknown`, `old` or `young` for each staged file, by its name."""
+        """Return `claimed`, `lost`, `unknown`, `old` or `young` for each staged file, by its name."""
         if not log.staged:
             return {}
         entries = self._recent_entries(location) if self._entries is not None else []
@@ -234,7 +234,7 @@ class LogDoctor:
         return "unknown"
 
     def _is_evidence(self, log: _Log, entry: CommitEntry) -> bool:
-        """Whether an entry shows that a commit was possibly lost.
+        """Return whether an entry shows that a commit was possibly lost.
 
         Other log stores treat a claim as a commit. The entry is evidence if such a writer staged bytes that its version
         does not contain. The writer may have claimed the version long after it was published, so complete entries of

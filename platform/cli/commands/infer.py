@@ -35,13 +35,13 @@ class Files(Protocol):
     """A place whose files can be listed and read."""
 
     def list_files(self) -> Iterator[Entry]:
-        """Every file."""
+        """Return every file."""
 
     def first_bytes(self, key: str, length: int) -> bytes:
-        """Returns the first bytes of a file."""
+        """Return the first bytes of a file."""
 
     def last_bytes(self, key: str, length: int) -> bytes:
-        """The end of a file."""
+        """Return the end of a file."""
 
 
 def run_infer(
@@ -88,7 +88,7 @@ def run_infer(
 
 
 def _files(address: str, home: Path | None, bucket: str | None) -> tuple[str, Files]:
-    """Returns the bucket that the tables belong to, and the files that show them."""
+    """Return the bucket that the tables belong to, and the files that show them."""
     if S3Address.names(address):
         if bucket is not None:
             raise CommandError(f"--bucket is for a folder of this machine, and {address} names its bucket")

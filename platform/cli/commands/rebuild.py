@@ -96,7 +96,7 @@ def _plan_rebuild(lake: Lake, name: str, since: int | None) -> RebuildAnswer:
 
 
 def plan_answer(plan: RebuildPlan) -> BronzeRebuildAnswer:
-    """Returns the plan of a loaded table for programs."""
+    """Return the plan of a loaded table for programs."""
     return BronzeRebuildAnswer(
         table=f"bronze.{plan.name}",
         key=plan.table.table_key,
@@ -111,7 +111,7 @@ def plan_answer(plan: RebuildPlan) -> BronzeRebuildAnswer:
 
 
 def silver_plan_answer(plan: SilverRebuildPlan) -> SilverRebuildAnswer:
-    """Returns the plan of a silver table for programs."""
+    """Return the plan of a silver table for programs."""
     return SilverRebuildAnswer(
         table=f"silver.{plan.spec.name}",
         key=plan.spec.table_key.encode(),
@@ -137,7 +137,7 @@ def _rebuild_silver(lake: Lake, name: str, by: str, say: Callable[..., None], *,
 
 
 def plan_lines(lake: Lake, plan: RebuildPlan) -> list[str]:
-    """Returns what happens to the files, rows and silver table, one line each."""
+    """Return what happens to the files, rows and silver table, one line each."""
     name = f"bronze.{plan.name}"
     lines = [
         f"{name} ({plan.table.table_key}) is read again with today's lake.yaml:",

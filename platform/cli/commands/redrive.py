@@ -42,7 +42,7 @@ _PARTLY_IN_OUTPUT = (
 
 
 def build_choice(reason: str, key: str, since: str, until: str) -> Choice:
-    """Returns the choice that the options of the command line describe.
+    """Return the choice that the options of the command line describe.
 
     Raises:
         CommandError: a time is not valid.
@@ -133,7 +133,7 @@ class _RedriveCall:
     undeliverable: dict[str, int] = field(default_factory=dict)
 
     def answer(self, kind: Kind) -> RedriveAnswer:
-        """Returns what was shown, for programs."""
+        """Return what was shown, for programs."""
         return RedriveAnswer(
             kind=kind.value,
             entries=tuple(self.entries),

@@ -67,7 +67,7 @@ def run_reset(
 
 
 def plan_answer(plan: ResetPlan) -> ResetAnswer:
-    """Returns the plan for programs."""
+    """Return the plan for programs."""
     return ResetAnswer(
         table=plan.birth.name,
         key=plan.table.table_key,
@@ -86,7 +86,7 @@ def plan_answer(plan: ResetPlan) -> ResetAnswer:
 
 
 def plan_lines(lake: Lake, plan: ResetPlan) -> list[str]:
-    """Returns what happens to the table, its rows, its ledger and its silver table, one line each."""
+    """Return what happens to the table, its rows, its ledger and its silver table, one line each."""
     birth, table_key = plan.birth, plan.table.table_key
     ways = {
         "register": "registered where its files are",

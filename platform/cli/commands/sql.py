@@ -93,7 +93,7 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int, *, as_j
 
 
 def sql_answer(found: Result) -> SqlAnswer:
-    """Returns a result for programs.
+    """Return a result for programs.
 
     Raises:
         CommandError: two columns have one name.
@@ -114,7 +114,7 @@ def _run(frame: DataFrame, limit: int) -> Result:
 
 
 def _variants_as_json(frame: DataFrame) -> DataFrame:
-    """Returns the rows with JSON in place of VARIANTs. PySpark rounds the decimals of a VARIANT to 28 digits."""
+    """Return the rows with JSON in place of VARIANTs. PySpark rounds the decimals of a VARIANT to 28 digits."""
     if not any(isinstance(field.dataType, VariantType) for field in frame.schema):
         return frame
     names = [f"c{index}" for index in range(len(frame.columns))]
@@ -187,7 +187,7 @@ class SqlAnswer(Answer):
 
 
 def json_value(value: Any, type: DataType) -> Any:
-    """Returns a value that `json` writes without a loss.
+    """Return a value that `json` writes without a loss.
 
     DECIMALs, and numbers of a VARIANT that a double cannot hold, become strings. TIMESTAMPs are ISO 8601 in UTC, and
     BINARY is base64. Values of types without a form in JSON are strings.
@@ -205,7 +205,7 @@ def json_value(value: Any, type: DataType) -> Any:
 
 
 def json_text(value: Any, type: DataType) -> str:
-    """Returns a value as JSON in one line."""
+    """Return a value as JSON in one line."""
     return json.dumps(json_value(value, type), ensure_ascii=False)
 
 
@@ -237,7 +237,7 @@ def _number(text: str) -> float | str:
 
 
 def to_utc(value: datetime | str) -> datetime | str:
-    """Returns a TIMESTAMP in UTC, without the zone. Text of Spark is in UTC already."""
+    """Return a TIMESTAMP in UTC, without the zone. Text of Spark is in UTC already."""
     if isinstance(value, str):
         return value
     # Python looks for the offset of the day before, too, and has none before year 1.

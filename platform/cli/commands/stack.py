@@ -66,7 +66,7 @@ def run_stack(
 
 
 def _watch(console: Console, stack: LocalStack) -> Callable[[], None]:
-    """Returns a function that says what became of `lake.yaml`, if it has changed since the last call."""
+    """Return a function that says what became of `lake.yaml`, if it has changed since the last call."""
     if stack.lake is None:
         return lambda: None
     say = partial(console.print, highlight=False, soft_wrap=True, markup=False)
@@ -86,7 +86,7 @@ def _print_usage(console: Console, stack: LocalStack) -> None:
 
 
 def how_to_use(home: Path, wanted: WantedResources) -> list[str]:
-    """Returns the lines that a running platform prints: how to put a file into it, and how to look at the tables."""
+    """Return the lines that a running platform prints: how to put a file into it, and how to look at the tables."""
     # The variables themselves are not printed, because one of them is the Spark server's token.
     return [
         "",

@@ -42,7 +42,7 @@ def run_audit(
 
 
 def audit_answer(report: AuditReport, limit: int) -> AuditAnswer:
-    """Returns findings for programs.
+    """Return findings for programs.
 
     Args:
         report: all findings.

@@ -120,7 +120,7 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
 
 
 def price_lists(given: Sequence[Path] | None, using: Client, lake: Lake, name: str) -> tuple[Path, ...]:
-    """Returns the price lists of a command, as `named_price_lists` does.
+    """Return the price lists of a command, as `named_price_lists` does.
 
     Raises:
         CommandError: there are none, or the table does not exist.
@@ -134,7 +134,7 @@ def price_lists(given: Sequence[Path] | None, using: Client, lake: Lake, name: s
 
 
 def named_price_lists(given: Sequence[Path] | None, using: Client, lake: Lake, name: str) -> tuple[Path, ...]:
-    """Returns the given price lists, or those that `lake.yaml` names for the table, which may be none.
+    """Return the given price lists, or those that `lake.yaml` names for the table, which may be none.
 
     Args:
         given: paths of the option `--prices`.
@@ -153,7 +153,7 @@ def named_price_lists(given: Sequence[Path] | None, using: Client, lake: Lake, n
 
 
 def known_prices(paths: Iterable[Path]) -> StoragePrices:
-    """Returns the prices of AWS's price lists, or raises CommandError."""
+    """Return the prices of AWS's price lists, or raises CommandError."""
     try:
         return read_prices(paths)
     except ValueError as error:
@@ -161,7 +161,7 @@ def known_prices(paths: Iterable[Path]) -> StoragePrices:
 
 
 def objects_of(lake: Lake, name: str, configuration: str) -> DataFrame:
-    """Returns the rows of a table of inventories, or raises CommandError.
+    """Return the rows of a table of inventories, or raises CommandError.
 
     Args:
         lake: the lake.
@@ -175,7 +175,7 @@ def objects_of(lake: Lake, name: str, configuration: str) -> DataFrame:
 
 
 def explain_error(error: InventoryError) -> CommandError:
-    """Returns the error of a command, with the option that helps."""
+    """Return the error of a command, with the option that helps."""
     hint = " with --configuration" if str(error).endswith("choose a configuration") else ""
     return CommandError(f"{error}{hint}")
 

@@ -17,7 +17,7 @@ from tidegate.platform.query.table_named import table_named
 
 
 def report_of(lake: Lake, name: str, uploads: MultipartUploads, days: int) -> UploadsReport:
-    """Returns the incomplete uploads of the buckets of a table, or raises CommandError.
+    """Return the incomplete uploads of the buckets of a table, or raises CommandError.
 
     Args:
         lake: the lake.

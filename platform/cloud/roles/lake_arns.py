@@ -28,15 +28,15 @@ class LakeArns:
         return Address.from_config(self.config)
 
     def queues(self) -> tuple[str, ...]:
-        """The queues of events and of rows."""
+        """Return the queues of events and of rows."""
         return tuple(dict.fromkeys(self.address.queue(spec) for spec in self.config.every_queue))
 
     def dead_letters(self) -> tuple[str, ...]:
-        """Their dead-letter queues."""
+        """Return the dead-letter queues of the lake's queues."""
         return tuple(dict.fromkeys(self.address.queue(spec, spec.dlq) for spec in self.config.every_queue if spec.dlq))
 
     def buckets(self, *folders: str) -> tuple[str, ...]:
-        """The buckets of sources, of the lake, of inventories, and of some `s3://` folders."""
+        """Return the buckets of sources, of the lake, of inventories, and of some `s3://` folders."""
         folders = (*folders, *(spec.inventory for spec in self.config.tables if spec.inventory))
         elsewhere = [S3Address.parse(folder).bucket for folder in folders]
         return tuple(
@@ -44,12 +44,12 @@ class LakeArns:
         )
 
     def lake(self, *folders: str) -> tuple[str, ...]:
-        """The objects below the lake root, or below some of its folders, in which `*` is a wildcard."""
+        """Return the objects below the lake root, or below some of its folders, in which `*` is a wildcard."""
         root = self.address.objects(self.config.lake.bucket, self.config.lake.prefix)
         return tuple(f"{root.removesuffix('*')}{folder}" for folder in folders) if folders else (root,)
 
     def paths(self) -> tuple[str, ...]:
-        """Patterns of the table paths in the commit table: those below the lake root, and registered tables."""
+        """Return patterns of the table paths in the commit table: those below the lake root, and registered tables."""
         root = S3Address(self.config.lake.bucket, self.config.lake.prefix).s3a
         found = [f"{escape_wildcards(spelling)}/*" for spelling in spellings(root)]
         if self.config.discovery_registers:
@@ -61,11 +61,11 @@ class LakeArns:
         return tuple(dict.fromkeys(found))
 
     def commit_table(self) -> str:
-        """The table of DynamoDB in which the log store coordinates commits."""
+        """Return the table of DynamoDB in which the log store coordinates commits."""
         return self.address.commit_table(CommitTable().name)
 
     def sources(self, which: Callable[[TableSpec], bool]) -> tuple[str, ...]:
-        """The files of the tables that a condition chooses."""
+        """Return the files of the tables that a condition chooses."""
         return tuple(self.address.folder(spec.prefix) for spec in self.config.tables if which(spec))
 
     @property

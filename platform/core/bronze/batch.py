@@ -89,7 +89,7 @@ class Create:
     name: str
 
     def to_dict(self) -> dict[str, Any]:
-        """The creation in the batch object."""
+        """Return the creation in the batch object."""
         return {**_columns(self.schema), "properties": self.properties, "name": self.name}
 
     @classmethod
@@ -122,7 +122,7 @@ class Evolve:
     properties: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
-        """The new columns in the batch object."""
+        """Return the new columns in the batch object."""
         return {
             "base": self.base.json(),
             "schema": self.schema.json(),

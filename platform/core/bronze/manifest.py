@@ -133,7 +133,7 @@ class Manifest:
 
 
 def is_note(manifest_id: str) -> bool:
-    """Whether a manifest, by its id, notes the keys that were being read when the Spark server was lost.
+    """Return whether a manifest, by its id, notes the keys that were being read when the Spark server was lost.
 
     The note that the table rests after such losses counts too.
     """
@@ -155,12 +155,12 @@ def rest_of(manifest_id: str) -> float:
 
 
 def is_taken(manifest_id: str) -> bool:
-    """Whether a manifest, by its id, records files that after-load removed. It has no new files."""
+    """Return whether a manifest, by its id, records files that after-load removed. It has no new files."""
     return manifest_id.startswith(_TAKEN)
 
 
 def is_rebuild(manifest_id: str) -> bool:
-    """Whether a manifest, by its id, comes from a rebuild. It has no new files."""
+    """Return whether a manifest, by its id, comes from a rebuild. It has no new files."""
     return manifest_id.startswith(_REBUILD)
 
 

@@ -83,7 +83,7 @@ class Bytes(Protocol):
 
 
 def same_bytes(left: Bytes, right: Bytes) -> bool:
-    """Whether the bytes are known to be the same.
+    """Return whether the bytes are known to be the same.
 
     An etag is a digest of the bytes only if the object was put in one part and KMS does not encrypt it. Otherwise each
     copy of the same bytes has another etag. So if the etags differ, the bytes are the same if size and checksum are

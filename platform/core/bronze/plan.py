@@ -246,7 +246,7 @@ def _should_ingest(probe: S3Found, state: LastState | None, items: Sequence[Plan
 
 
 def _settles(state: LastState, registered: bool) -> bool:
-    """Whether the bytes of the state are accounted for, so that finding them again changes nothing."""
+    """Return whether the bytes of the state are accounted for, so that finding them again changes nothing."""
     return state.status in SETTLED or (state.in_table and not registered)
 
 

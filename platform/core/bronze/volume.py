@@ -13,7 +13,7 @@ _AGE = "oldest_event_age_seconds"
 
 
 def volume(batches: Sequence[Batch]) -> dict[str, int | float]:
-    """Returns `files` (source objects), `rows`, `bytes` (of data files) and the age of the oldest event in seconds.
+    """Return `files` (source objects), `rows`, `bytes` (of data files) and the age of the oldest event in seconds.
 
     The bytes of an output are those of its objects. The age is left out if no file came with an event.
 
@@ -29,7 +29,7 @@ def volume(batches: Sequence[Batch]) -> dict[str, int | float]:
 
 
 def volume_metadata(files: int, rows: int, size: int, oldest: datetime | None) -> dict[str, int | float]:
-    """Returns the metadata of `volume` for sums that the caller has.
+    """Return the metadata of `volume` for sums that the caller has.
 
     Args:
         files: number of source objects.
@@ -44,7 +44,7 @@ def volume_metadata(files: int, rows: int, size: int, oldest: datetime | None) -
 
 
 def sum_volumes(volumes: Sequence[Mapping[str, int | float]]) -> dict[str, int | float]:
-    """Returns the sum of several volumes. Its age is that of the oldest event of all."""
+    """Return the sum of several volumes. Its age is that of the oldest event of all."""
     ages = [part[_AGE] for part in volumes if _AGE in part]
     sums = {name: sum(part[name] for part in volumes) for name in ("files", "rows", "bytes")}
     return {**sums, _AGE: max(ages)} if ages else sums

@@ -73,7 +73,7 @@ _OF_INVENTORIES: Mapping[str, str] = {
 
 
 def column_descriptions(spec: TableSpec) -> dict[str, str]:
-    """Returns the descriptions of the columns of a table in bronze and silver, by names in lower case.
+    """Return the descriptions of the columns of a table in bronze and silver, by names in lower case.
 
     A column that silver renames keeps the description that it has in bronze, unless its new name has one.
 
@@ -94,7 +94,7 @@ def column_descriptions(spec: TableSpec) -> dict[str, str]:
 
 
 def unknown_descriptions(descriptions: Iterable[str], columns: Iterable[str]) -> str | None:
-    """Returns which names in `descriptions` no column has, and the names that are nearest. None if each has a column.
+    """Return which names in `descriptions` no column has, and the names that are nearest. None if each has a column.
 
     Args:
         descriptions: the names in `lake.yaml`.

@@ -70,7 +70,7 @@ class CatalogEntry:
         return str(self.input["Parameters"][TABLE])
 
     def is_ours(self, found: Mapping[str, Any], keeps: Callable[[str], bool]) -> bool:
-        """Whether an entry of Glue is this entry, made by this lake.
+        """Return whether an entry of Glue is this entry, made by this lake.
 
         Args:
             found: the answer of `GetTable`.
@@ -82,7 +82,7 @@ class CatalogEntry:
         return theirs.get(OWNER) == ours[OWNER] and (holder in (None, ours[TABLE]) or not keeps(holder))
 
     def different_parts(self, found: Mapping[str, Any]) -> list[str]:
-        """Returns the names of the parts of Glue's entry that are not as they should be.
+        """Return the names of the parts of Glue's entry that are not as they should be.
 
         What others added does not count: parameters of other names, and comments of columns that have no description.
         """
@@ -108,7 +108,7 @@ class CatalogEntry:
         return parts
 
     def merge_input(self, found: Mapping[str, Any]) -> dict[str, Any]:
-        """Returns the `TableInput` of an update. What others added to Glue's entry stays."""
+        """Return the `TableInput` of an update. What others added to Glue's entry stays."""
         comments = _comments(found)
 
         def keep_comments(columns: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
@@ -132,7 +132,7 @@ class CatalogEntry:
 
 
 def owner_of(found: Mapping[str, Any]) -> str | None:
-    """Returns the lake that made an entry of Glue. None if it is somebody else's."""
+    """Return the lake that made an entry of Glue. None if it is somebody else's."""
     return (found.get("Parameters") or {}).get(OWNER)
 
 
@@ -144,7 +144,7 @@ def table_entry(
     owner: tuple[str, str],
     descriptions: Mapping[str, str] = MappingProxyType({}),
 ) -> CatalogEntry:
-    """Returns the entry of a Delta table.
+    """Return the entry of a Delta table.
 
     Args:
         database: the database of Glue.
@@ -191,7 +191,7 @@ def view_entry(
     owner: tuple[str, str],
     descriptions: Mapping[str, str] = MappingProxyType({}),
 ) -> CatalogEntry:
-    """Returns the entry of a silver table's view, which Athena and Trino read.
+    """Return the entry of a silver table's view, which Athena and Trino read.
 
     Args:
         database: the database of Glue. It has the table, too.
@@ -241,7 +241,7 @@ def view_entry(
 
 
 def view_sql(database: str, table: str, columns: Sequence[Field], own: Sequence[str]) -> str:
-    """Returns the query of a silver table's view in standard SQL: the rows without tombstones.
+    """Return the query of a silver table's view in standard SQL: the rows without tombstones.
 
     Args:
         database: the database of Glue.
@@ -263,7 +263,7 @@ def _column(name: str, kind: str, descriptions: Mapping[str, str]) -> dict[str, 
 
 
 def _fits(name: str, kind: str) -> bool:
-    """Whether Glue takes a column of this name and type."""
+    """Return whether Glue takes a column of this name and type."""
     known = 0 < len(name.lower().encode()) <= _NAME_BYTES_MAX and not _REFUSED.search(name)
     return known and len(kind.encode()) <= _TYPE_BYTES_MAX and not _REFUSED.search(kind)
 
@@ -277,7 +277,7 @@ def _columns(columns: Any) -> list[tuple[str, str]]:
 
 
 def _comments(entry: Mapping[str, Any]) -> dict[str, str]:
-    """Returns the comments of an entry's columns, by name."""
+    """Return the comments of an entry's columns, by name."""
     columns = [*_parameters_of(entry, "StorageDescriptor", "Columns"), *(entry.get("PartitionKeys") or ())]
     return {column["Name"]: column["Comment"] for column in columns if column.get("Comment")}
 

@@ -42,7 +42,7 @@ _PLAIN = re.compile(r"\w+")
 
 
 def hive_type(kind: Type) -> str | None:
-    """Returns a type as the Glue Data Catalog has it. None if Hive has no such type, as of VARIANT."""
+    """Return a type as the Glue Data Catalog has it. None if Hive has no such type, as of VARIANT."""
     match kind:
         case Simple(name):
             return _HIVE.get(name)
@@ -57,7 +57,7 @@ def hive_type(kind: Type) -> str | None:
 
 
 def trino_type(kind: Type) -> str | None:
-    """Returns a type as Trino and Athena write it. None if they have no such type."""
+    """Return a type as Trino and Athena write it. None if they have no such type."""
     match kind:
         case Simple(name):
             return _TRINO.get(name)
@@ -72,7 +72,7 @@ def trino_type(kind: Type) -> str | None:
 
 
 def trino_name(name: str) -> str:
-    """Returns a name as a quoted identifier of standard SQL, in the case that Trino gives to columns."""
+    """Return a name as a quoted identifier of standard SQL, in the case that Trino gives to columns."""
     return '"' + name.lower().replace('"', '""') + '"'
 
 

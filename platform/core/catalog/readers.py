@@ -83,7 +83,7 @@ class Readable:
 
 
 def readers_of(features: Iterable[str], schema: TableSchema) -> list[Readable]:
-    """Returns what each engine says to a table. A feature that is not known here forbids every engine except Spark.
+    """Return what each engine says to a table. A feature that is not known here forbids every engine except Spark.
 
     Args:
         features: names of the features of the table's protocol.
@@ -101,5 +101,7 @@ def readers_of(features: Iterable[str], schema: TableSchema) -> list[Readable]:
 
 
 def _loses_partitions(schema: TableSchema) -> bool:
-    """Whether DuckDB reads NULL for each partition column, without an error: the files have other names of columns."""
+    """Return whether DuckDB reads NULL for each partition column, without an error: the files have other names of
+    columns.
+    """
     return bool(schema.partitions) and any(field.physical not in (None, field.name) for field in schema.columns)

@@ -69,7 +69,7 @@ class SignalName:
         return rf"(^|/){'[^/]*'.join(map(re.escape, self.pattern.split('*')))}$"
 
     def matches(self, key: str) -> bool:
-        """Whether an object is a signal. Nothing in a hidden folder is one."""
+        """Return whether an object is a signal. Nothing in a hidden folder is one."""
         folder, _, name = key.rpartition("/")
         return _matcher(self.pattern).fullmatch(name) is not None and not (folder and is_hidden(folder))
 
@@ -80,7 +80,8 @@ class SignalName:
         return signal
 
     def accompanies(self, key: str) -> bool:
-        """Whether an object belongs to a signal and has no rows: a checksum, or the manifest that a checksum completes.
+        """Return whether an object belongs to a signal and has no rows: a checksum, or the manifest that a checksum
+        completes.
 
         Where manifests are the signals, the checksums next to them are not read.
         """

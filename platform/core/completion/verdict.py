@@ -85,7 +85,7 @@ class Part:
         return self.probe.size if isinstance(self.probe, S3Found) else 0
 
     def has_entered(self, registered: bool) -> bool:
-        """Whether its present bytes are in the table, or its last bytes if a loaded object is gone."""
+        """Return whether its present bytes are in the table, or its last bytes if a loaded object is gone."""
         if self.state is None or not (self.state.status in SETTLED or (self.state.in_table and not registered)):
             return False
         if isinstance(self.probe, S3Found):
@@ -111,7 +111,9 @@ class Part:
         return self.state is not None and self.state.status is Status.QUARANTINED
 
     def is_refused(self, registered: bool) -> bool:
-        """Whether its present bytes are in quarantine, or belong there: an overwritten write-once key stays there."""
+        """Return whether its present bytes are in quarantine, or belong there: an overwritten write-once key stays
+        there.
+        """
         if self.state is None or not isinstance(self.probe, S3Found):
             return False
         if self.in_quarantine:
@@ -240,7 +242,7 @@ def _judge_unknown(parts: Sequence[Part]) -> Verdict | None:
 
 
 def _is_rewritten(file: Part) -> bool:
-    """Whether the ledger knows other bytes of a file that is not in the table."""
+    """Return whether the ledger knows other bytes of a file that is not in the table."""
     if file.state is None or not isinstance(file.probe, S3Found):
         return False
     waited = file.state.status in (Status.WAITING, Status.QUARANTINED)

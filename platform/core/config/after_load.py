@@ -42,17 +42,17 @@ AfterLoad = Annotated[
 
 
 def removes_source(after_load: Literal["keep", "delete"] | MoveOrTag) -> bool:
-    """Whether objects leave their original place."""
+    """Return whether objects leave their original place."""
     return after_load == "delete" or move_target(after_load) is not None
 
 
 def move_target(after_load: Literal["keep", "delete"] | MoveOrTag) -> str | None:
-    """The `s3://` folder that objects are moved to; None if they are not moved."""
+    """Return the `s3://` folder that objects are moved to; None if they are not moved."""
     return after_load.move if isinstance(after_load, MoveOrTag) else None
 
 
 def moved_key(folder: str, relative: str, etag: str = "") -> str:
-    """The key of an object after its move.
+    """Return the key of an object after its move.
 
     Args:
         folder: key prefix of the destination.

@@ -57,7 +57,7 @@ def lake_problems(
     *,
     typed: bool = True,
 ) -> Iterator[Problem]:
-    """The conflicts, as far as the parts are known.
+    """Yield the conflicts, as far as the parts are known.
 
     Args:
         root: `s3://` address of the lake root, None when it is invalid.
@@ -83,7 +83,9 @@ def lake_problems(
 
 
 def _queue_problems(queues: Collection[QueueSpec]) -> Iterator[Problem]:
-    """Queues are identified by name: in the lineage, in metrics, and as the destination of their dead letters."""
+    """Yield the problems of queues, which are identified by name: in the lineage, in metrics, and as the destination of
+    their dead letters.
+    """
     before: dict[str, int] = {}
     for index, queue in enumerate(queues):
         name, place = queue.name, ("queues", index)
@@ -106,7 +108,7 @@ def _queue_problems(queues: Collection[QueueSpec]) -> Iterator[Problem]:
 
 
 def _are_in_different_places(left: QueueSpec, right: QueueSpec) -> bool:
-    """Whether two queues are in different regions or accounts, as far as lake.yaml shows it."""
+    """Return whether two queues are in different regions or accounts, as far as lake.yaml shows it."""
     places = [queue.url.rstrip("/").rpartition("/")[0] for queue in (left, right) if queue.url]
     return len(places) == 2 and places[0] != places[1]
 
@@ -203,7 +205,7 @@ def _inventory_problems(tables: Mapping[int, Table]) -> Iterator[Problem]:
 
 
 def _output_problems(root: str | None, buckets: Collection[str], tables: Mapping[int, Table]) -> Iterator[Problem]:
-    """An object of an output must never be announced as a new file: its rows would be written again and again."""
+    """Yield an object of an output must never be announced as a new file: its rows would be written again and again."""
     for index, table in tables.items():
         if not (output := table.output_root):
             continue
@@ -242,7 +244,7 @@ def _webhook_problems(webhooks: Mapping[int, WebhookSpec], tables: Mapping[int, 
 
 
 def _files(table: Table) -> str | None:
-    """The prefix of a table whose files a producer puts."""
+    """Return the prefix of a table whose files a producer puts."""
     return None if table.has_rows else table.prefix
 
 
@@ -308,7 +310,10 @@ def _bucket_problems(routes: Sequence[RouteSpec], buckets: Collection[str] | Non
 
 
 def _unwrap_problems(routes: Sequence[RouteSpec], tables: Mapping[int, Table]) -> Iterator[Problem]:
-    """Two sources never write one object: their keys could be equal below folders that overlap."""
+    """Yield the problems of routes that unwrap arrays.
+
+    Two sources never write one object: their keys could be equal below folders that overlap.
+    """
     taken: dict[Location, tuple[str, str | None]] = {
         ("tables", index, "after_load", "move"): (table.moved_to, None)
         for index, table in tables.items()

@@ -60,7 +60,7 @@ class CsvOptions(Model):
         return len(_UTF_8_LEAD_BYTES.decode(self.encoding, "ignore")) == len(_UTF_8_LEAD_BYTES)
 
     def choose_options(self, head: bytes) -> CsvOptions:
-        """The options of a file that begins with these bytes: a byte order mark is proof of its encoding.
+        """Return the options of a file that begins with these bytes: a byte order mark is proof of its encoding.
 
         A file of UTF-16 in a table of UTF-8 cannot be read, and is refused with the option that it needs.
         """
@@ -73,7 +73,7 @@ class CsvOptions(Model):
     def rows(
         self, lines: Iterable[str], *, strict: bool = False, see: Callable[[str, bool], None] = lambda *_: None
     ) -> Iterator[list[str]]:
-        """The rows of a file, without skipped lines. The lines come with their line ends.
+        """Yield the rows of a file, without skipped lines. The lines come with their line ends.
 
         A line is a comment only where a row may begin: within quotes it is a part of a cell.
 

@@ -11,7 +11,7 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 
 
 def other_objects(spec: TableSpec, began: TableSchema) -> str | None:
-    """Why `schema: variant` and the columns of a table do not go together, with the remedy; None if they do.
+    """Return why `schema: variant` and the columns of a table do not go together, with the remedy; None if they do.
 
     Args:
         spec: the table's configuration.
@@ -33,7 +33,7 @@ def other_objects(spec: TableSpec, began: TableSchema) -> str | None:
 
 
 def other_rescued(spec: TableSpec, began: TableSchema) -> str | None:
-    """Why `schema: rescue` cannot use the table's column `_rescued_data`, with the remedy; None if it can.
+    """Return why `schema: rescue` cannot use the table's column `_rescued_data`, with the remedy; None if it can.
 
     Args:
         spec: the table's configuration.
@@ -53,7 +53,7 @@ def other_rescued(spec: TableSpec, began: TableSchema) -> str | None:
 
 
 def output_mode_problem(spec: TableSpec, birth: Birth) -> str:
-    """Why a table cannot become an output, or an output a table or another output, with the remedy."""
+    """Return why a table cannot become an output, or an output a table or another output, with the remedy."""
     wanted = spec.output_mode or "load or register"
     both = "objects of two kinds" if birth.output and spec.output else "a table and in an output"
     return (
@@ -63,7 +63,7 @@ def output_mode_problem(spec: TableSpec, birth: Birth) -> str:
 
 
 def drift(spec: TableSpec | None, birth: Birth, began: TableSchema | None) -> list[str]:
-    """A sentence for each difference, with the remedy.
+    """Return a sentence for each difference, with the remedy.
 
     Args:
         spec: the table's configuration, if it has one.

@@ -173,7 +173,7 @@ def as_tuple(value: Any) -> Any:
 
 
 def convert_value(kind: Any, value: Any) -> Any:
-    """The value converted to a type; None if it is invalid."""
+    """Return the value converted to a type; None if it is invalid."""
     try:
         return TypeAdapter(kind).validate_python(value)
     except ValidationError:

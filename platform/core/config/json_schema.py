@@ -16,12 +16,12 @@ _BY_NAME = frozenset({"$defs", "patternProperties", "properties"})
 
 
 def schema_text() -> str:
-    """The text of `docs/lake.schema.json`."""
+    """Return the text of `docs/lake.schema.json`."""
     return json.dumps(LakeConfig.json_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def component_schema(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Returns the JSON Schema of a component: one of its attributes `lake` and `inline`, which is a lake.
+    """Return the JSON Schema of a component: one of its attributes `lake` and `inline`, which is a lake.
 
     Args:
         attributes: the schema of attributes of any values.
@@ -44,7 +44,7 @@ def component_schema(attributes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _or_variable(schema: Any) -> Any:
-    """Returns a schema that takes `${NAME}` in place of each value that is no list and no mapping."""
+    """Return a schema that takes `${NAME}` in place of each value that is no list and no mapping."""
     if isinstance(schema, list):
         return [_or_variable(each) for each in schema]
     if not isinstance(schema, dict):

@@ -138,7 +138,7 @@ class CatalogSpec(Model):
         return self
 
     def has(self, name: str) -> bool:
-        """Whether the table of that SQL name is registered."""
+        """Return whether the table of that SQL name is registered."""
         return self.tables is None or name in self.tables
 
 
@@ -280,7 +280,7 @@ class LakeConfig(TableDefaults):
         return self.maintain or MaintainSpec()
 
     def row_queue(self, name: str) -> QueueSpec:
-        """The row queue of that name, which a webhook names.
+        """Return the row queue of that name, which a webhook names.
 
         Raises:
             KeyError: no table has it.
@@ -288,27 +288,32 @@ class LakeConfig(TableDefaults):
         return {spec.row_queue.name: spec.row_queue for spec in self.tables if spec.row_queue}[name]
 
     def table_of_rows(self, queue: str) -> TableSpec | None:
-        """The table whose rows come in the queue of that name, or are its dead letters; None for a queue of events."""
+        """Return the table whose rows come in the queue of that name, or are its dead letters; None for a queue of
+        events.
+        """
         return next((spec for spec in self.tables if (rows := spec.row_queue) and queue in (rows.name, rows.dlq)), None)
 
     def route(self, name: str) -> RouteSpec | None:
-        """The route of that name, if there is one."""
+        """Return the route of that name, if there is one."""
         return next((route for route in self.routes if route.name == name), None)
 
     def keys(self) -> dict[TableKey, TableSpec]:
-        """The configured tables by table key."""
+        """Return the configured tables by table key."""
         return dict(self._tables_by_key)
 
     def table_for(self, key: TableKey) -> TableSpec | None:
-        """The configured table of that key, None for a discovered one."""
+        """Return the configured table of that key, None for a discovered one."""
         return self._tables_by_key.get(key)
 
     def taker_of_name(self, name: str, key: TableKey) -> TableSpec | None:
-        """The configured table that has the SQL name of a table which is not configured. None if there is none."""
+        """Return the configured table that has the SQL name of a table which is not configured.
+
+        None if there is none.
+        """
         return None if key in self._tables_by_key else self._tables_by_name.get(name)
 
     def settings(self, key: TableKey) -> TableDefaults:
-        """The settings of a table: those configured for it, or the lake's defaults."""
+        """Return the settings of a table: those configured for it, or the lake's defaults."""
         return self.table_for(key) or self
 
     @property
@@ -356,7 +361,7 @@ class LakeConfig(TableDefaults):
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
-        """The JSON Schema of `lake.yaml`, for editors; published as `docs/lake.schema.json`."""
+        """Return the JSON Schema of `lake.yaml`, for editors; published as `docs/lake.schema.json`."""
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             **cls.model_json_schema(),
@@ -365,7 +370,7 @@ class LakeConfig(TableDefaults):
 
 
 def _prefix_of_rows(data: Mapping[str, Any], table: Mapping[str, Any]) -> dict[str, str]:
-    """The prefix of a table whose rows come in a queue. An invalid root or name has an error of its own."""
+    """Return the prefix of a table whose rows come in a queue. An invalid root or name has an error of its own."""
     if table.get("row_queue") is None:
         return {}
     lake = convert_value(LakeSpec, data.get("lake"))

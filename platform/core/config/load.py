@@ -50,7 +50,7 @@ class LakeConfigError(ConfigurationError, ValueError):
 
 
 def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -> LakeConfig:
-    """Reads and checks a `lake.yaml`.
+    """Read and checks a `lake.yaml`.
 
     Args:
         path: the file. It may also be the `defs.yaml` of a component with the lake inside of it.
@@ -91,7 +91,7 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
 
 
 def read_lake_yaml(text: str, env: Mapping[str, str] | None = None) -> YamlDocument:
-    """Reads the YAML of a lake.
+    """Read the YAML of a lake.
 
     Args:
         text: a `lake.yaml`, or a `defs.yaml` of `dg`, which may have other components in documents of their own.

@@ -208,7 +208,7 @@ class SilverSpec(Model):
         return self.preset == "debezium" or any(options)
 
     def ignores_nulls_of(self, column: str) -> bool:
-        """Whether a NULL in a newer row leaves the value of a column of silver as it is."""
+        """Return whether a NULL in a newer row leaves the value of a column of silver as it is."""
         name = fold_name(column)
         if name in {fold_name(root_of(part)) for part in (*self.keys, *self.order)}:
             return False

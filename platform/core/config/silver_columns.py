@@ -36,7 +36,7 @@ WITH_TOMBSTONES = "_with_tombstones"
 
 
 def own_columns(silver: SilverSpec | None, have: Collection[str] | None = None) -> tuple[str, ...]:
-    """Returns the names of Tidegate's own columns in a silver table.
+    """Return the names of Tidegate's own columns in a silver table.
 
     Args:
         silver: the options of the table.
@@ -55,24 +55,24 @@ def own_columns(silver: SilverSpec | None, have: Collection[str] | None = None) 
 
 
 def hiding_columns(own: Collection[str]) -> tuple[str, ...]:
-    """Returns those of Tidegate's own columns that hide a row from the view where they are true."""
+    """Return those of Tidegate's own columns that hide a row from the view where they are true."""
     return (DELETED, JOINED) if JOINED in own else (DELETED,)
 
 
 def taken_names(silver: SilverSpec) -> frozenset[str]:
-    """Returns the names that a column of silver that comes from bronze cannot have."""
+    """Return the names that a column of silver that comes from bronze cannot have."""
     of_history = HISTORY_COLUMNS if silver.is_history else ()
     # A merge computes the key in this column, also if silver does not have it.
     return frozenset((*own_columns(silver), KEY, *of_history, *(CHANGE_COLUMNS if silver.export else ())))
 
 
 def is_own(name: str, silver: SilverSpec) -> bool:
-    """Returns whether no column of silver that comes from bronze can have a folded name."""
+    """Return whether no column of silver that comes from bronze can have a folded name."""
     return name in taken_names(silver) or name.startswith(OWN_NAME_PREFIX)
 
 
 def left_out_names(silver: SilverSpec, fields: Sequence[Field], given: Sequence[str]) -> tuple[str, ...]:
-    """Returns the fields of `row` that cannot be columns of silver, because columns of its own have their names.
+    """Return the fields of `row` that cannot be columns of silver, because columns of its own have their names.
 
     The writer of a change would stop all merges by such a field. Bronze refuses it only as a column.
 
@@ -91,7 +91,7 @@ def left_out_names(silver: SilverSpec, fields: Sequence[Field], given: Sequence[
 
 
 def reserved_in_bronze(silver: SilverSpec | None) -> frozenset[str]:
-    """Returns the folded names that a new column of bronze cannot have, because silver could not take it.
+    """Return the folded names that a new column of bronze cannot have, because silver could not take it.
 
     A column that silver renames, or leaves out, may have any name. With `row` silver has other columns than bronze.
     """
@@ -103,7 +103,7 @@ def reserved_in_bronze(silver: SilverSpec | None) -> frozenset[str]:
 
 
 def shown_rows_condition(own: Collection[str], quoted: Callable[[str], str] = str) -> str:
-    """Returns the condition of the rows that the view of a silver table shows.
+    """Return the condition of the rows that the view of a silver table shows.
 
     Args:
         own: Tidegate's own columns in the table.
@@ -113,7 +113,7 @@ def shown_rows_condition(own: Collection[str], quoted: Callable[[str], str] = st
 
 
 def silver_query(relation: str, own: Sequence[str]) -> str:
-    """Returns the query that hides a silver table's tombstones, joined rows and bookkeeping.
+    """Return the query that hides a silver table's tombstones, joined rows and bookkeeping.
 
     Args:
         relation: the silver table.

@@ -370,7 +370,7 @@ class TableSpec(TableDefaults):
         return move_target(self.after_load)
 
     def resolve_format(self, format: FormatName) -> TableSpec:
-        """This table with its format and mode filled in.
+        """Return this table with its format and mode filled in.
 
         Args:
             format: the format that the ending of a file gives."""

@@ -38,7 +38,7 @@ _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff
 
 
 def format_location(where: Location) -> str:
-    """A location as people write it: `tables[0].silver.keys`."""
+    """Return a location as people write it: `tables[0].silver.keys`."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in where)
     return text.removeprefix(".")
 
@@ -78,17 +78,17 @@ class YamlDocument:
     problems: list[Problem] = field(default_factory=list)
 
     def text_of(self, problem: Problem) -> str:
-        """The text of a problem, with the line of its related place if there is one."""
+        """Return the text of a problem, with the line of its related place if there is one."""
         return f"{problem}; see line {self.line_of(problem.related)}" if problem.related else str(problem)
 
     def line_of(self, where: Location) -> int:
-        """The line of a value, or of the nearest enclosing value that exists."""
+        """Return the line of a value, or of the nearest enclosing value that exists."""
         while where and where not in self.lines:
             where = where[:-1]
         return self.lines.get(where, 1)
 
     def part(self, inside: Location) -> YamlDocument:
-        """Returns the part of the document at a place, with the lines of the document.
+        """Return the part of the document at a place, with the lines of the document.
 
         A problem elsewhere stays, without a place in the part.
         """
@@ -110,7 +110,7 @@ class YamlDocument:
 
 
 def read_yaml(text: str, env: Mapping[str, str] | None = None) -> YamlDocument:
-    """Reads one YAML document and expands `${NAME}` and `${NAME:-default}` in its values. `$${` stands for `${`.
+    """Read one YAML document and expands `${NAME}` and `${NAME:-default}` in its values. `$${` stands for `${`.
 
     Args:
         text: the document.
@@ -126,7 +126,7 @@ def read_yaml(text: str, env: Mapping[str, str] | None = None) -> YamlDocument:
 
 
 def read_yaml_documents(text: str, env: Mapping[str, str] | None = None) -> list[YamlDocument]:
-    """Reads all YAML documents of a text, each as `read_yaml` does. Their lines are those of the text.
+    """Read all YAML documents of a text, each as `read_yaml` does. Their lines are those of the text.
 
     Returns at least one document. If the text is not valid YAML, that is the only problem of the only document.
     """
@@ -152,7 +152,7 @@ def _invalid_document(reason: str, line: int) -> YamlDocument:
 
 
 def _remedy(error: yaml.MarkedYAMLError) -> str:
-    """What to do about a mistake that YAML's own words do not explain."""
+    """Return what to do about a mistake that YAML's own words do not explain."""
     problem, context = error.problem or "", error.context or ""
     if "'\\t'" in problem:
         return "; indent with blanks, not with tabs"
@@ -269,7 +269,7 @@ def _variable(template: re.Match[str]) -> str:
 
 
 def validation_problems(model: type[BaseModel], error: ValidationError) -> Iterator[Problem]:
-    """Pydantic's errors as readable problems. An unknown field suggests the nearest known field."""
+    """Yield Pydantic's errors as readable problems. An unknown field suggests the nearest known field."""
     details = error.errors(include_url=False)
     for detail in details:
         where = tuple(step for step in detail["loc"] if not str(step).startswith("["))
@@ -301,7 +301,9 @@ def validation_problems(model: type[BaseModel], error: ValidationError) -> Itera
 
 
 def empty_sections(model: type[BaseModel], data: Any, where: Location = ()) -> Iterator[Problem]:
-    """Sections without a value. Of an optional section the model takes none as absent, which its author did not mean.
+    """Yield sections without a value.
+
+    Of an optional section the model takes none as absent, which its author did not mean.
 
     Args:
         model: of the data.
@@ -321,7 +323,9 @@ def empty_sections(model: type[BaseModel], data: Any, where: Location = ()) -> I
 
 
 def _suggest_field(model: type[BaseModel], where: Location) -> str:
-    """Which field an unknown field may be: a field of a section whose lines are not indented, or one spelled alike."""
+    """Return which field an unknown field may be: a field of a section whose lines are not indented, or one spelled
+    alike.
+    """
     section, name = _model_at(model, where[:-1]), str(where[-1])
     names = _field_names(section)
     if near := difflib.get_close_matches(name, names, n=1, cutoff=0.8):
@@ -341,7 +345,7 @@ def _is_below(inner: Location, outer: Location) -> bool:
 
 
 def _field_names(model: type[BaseModel]) -> list[str]:
-    """The fields as `lake.yaml` spells them: those of the section, then those that it shares with others."""
+    """Return the fields as `lake.yaml` spells them: those of the section, then those that it shares with others."""
     shared = {name for base in model.__bases__ for name in getattr(base, "model_fields", ())}
     own_first = sorted(model.model_fields.items(), key=lambda named: named[0] in shared)
     return [field.alias or name for name, field in own_first]
@@ -361,7 +365,7 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def flow(value: Any) -> str:
-    """Returns a text, a number, a list or a mapping as YAML in one line. Nothing in it is expanded when it is read."""
+    """Return a text, a number, a list or a mapping as YAML in one line. Nothing in it is expanded when it is read."""
     if isinstance(value, Mapping):
         # Variables are expanded in values, not in keys.
         return "{" + ", ".join(f"{_quote_text(key)}: {flow(each)}" for key, each in value.items()) + "}"

@@ -62,13 +62,13 @@ TYPES: tuple[tuple[str, Callable[[str], bool]], ...] = (
 
 
 def type_of(cells: Iterable[str]) -> str:
-    """The narrowest type that the spelling of all cells allows. Empty cells are ignored."""
+    """Return the narrowest type that the spelling of all cells allows. Empty cells are ignored."""
     filled = [cell for cell in cells if cell != ""]
     return next((kind for kind, fits in TYPES if filled and all(map(fits, filled))), "string")
 
 
 def header_doubt(names: Sequence[str]) -> str | None:
-    """Why the first row of a file may not be a header; None if it looks like one."""
+    """Return why the first row of a file may not be a header; None if it looks like one."""
     values = [name for name in names if type_of([name]) != "string" and not _YEAR.fullmatch(name)]
     if not values:
         return None
@@ -80,7 +80,7 @@ def header_doubt(names: Sequence[str]) -> str | None:
 
 
 def text_doubts(columns: Mapping[str, Sequence[str]], nulls: Collection[str]) -> list[str]:
-    """Why columns that become text may be intended as another type: nearly all of their cells have that type.
+    """Return why columns that become text may be intended as another type: nearly all of their cells have that type.
 
     Args:
         columns: the first cells of each column.

@@ -18,7 +18,7 @@ _USUAL_FIRST, _FIRST_OF_MORE = range(0xC2, 0xC4), range(0xE0, 0xF5)
 
 
 def is_misread(text: str) -> bool:
-    """Returns whether a text has replacement characters, or is UTF-8 that was read otherwise, such as `GrÃ¶ÃŸe`."""
+    """Return whether a text has replacement characters, or is UTF-8 that was read otherwise, such as `GrÃ¶ÃŸe`."""
     if _REPLACEMENT in text:
         return True
     if text.isascii():
@@ -35,7 +35,7 @@ def is_misread(text: str) -> bool:
 
 
 def misread_sql(columns: Sequence[str], encoding: str) -> str:
-    """Returns the condition that the texts of a row are UTF-8 that was read in another encoding.
+    """Return the condition that the texts of a row are UTF-8 that was read in another encoding.
 
     Every character beyond ASCII is then one of a sequence of UTF-8. Text that is really in that encoding hardly ever
     has such sequences only.
@@ -56,6 +56,6 @@ def misread_sql(columns: Sequence[str], encoding: str) -> str:
 
 
 def _characters(numbers: Sequence[int], encoding: str) -> str:
-    """Returns what bytes are in an encoding, as a class of a regular expression has it."""
+    """Return what bytes are in an encoding, as a class of a regular expression has it."""
     text = bytes(numbers).decode(encoding, "ignore")
     return "".join(f"\\x{{{ord(character):X}}}" for character in dict.fromkeys(text))

@@ -26,7 +26,7 @@ class Reading:
 
 
 def member_readings(content: Mapping[str, Any], reference: str) -> Iterator[Reading]:
-    """Yields every value that a reference may name: what `paths_of` gives for columns.
+    """Yield every value that a reference may name: what `paths_of` gives for columns.
 
     `user.id` is a member of that name, and the member `id` of `user`. The table of the line may have either.
 

@@ -147,7 +147,7 @@ def plain_number(text: str) -> str | None:
 
 
 def blanked_members(text: str, paths: Sequence[Sequence[str]]) -> str:
-    """Returns the text with null in place of some members. Their names are compared in any case.
+    """Return the text with null in place of some members. Their names are compared in any case.
 
     Args:
         text: of a JSON object. It may begin with a byte order mark, as for `foreign_json`.
@@ -162,7 +162,7 @@ def blanked_members(text: str, paths: Sequence[Sequence[str]]) -> str:
 
 
 def _spans(text: str, path: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
-    """Yields where the values of a member begin and end, in the object that begins at a place."""
+    """Yield where the values of a member begin and end, in the object that begins at a place."""
     for name, begin, end in _members(text, start):
         if fold_name(name) != path[0]:
             continue
@@ -173,7 +173,7 @@ def _spans(text: str, path: Sequence[str], start: int) -> Iterator[tuple[int, in
 
 
 def _members(text: str, start: int) -> Iterator[tuple[str, int, int]]:
-    """Yields the name of each member of an object, and where its value begins and ends."""
+    """Yield the name of each member of an object, and where its value begins and ends."""
     at = _skip(text, start + 1)
     while text[at] != "}":
         name, end = _DECODER.raw_decode(text, at)

@@ -32,7 +32,7 @@ class Persons:
     rescued: tuple[tuple[str, str], ...] = ()
 
     def sql(self, side: str = "") -> str:
-        """Returns SQL of the identities of a row: an array of texts.
+        """Return SQL of the identities of a row: an array of texts.
 
         Args:
             side: of the row, such as `s.`.
@@ -44,7 +44,7 @@ class Persons:
 
 
 def rescued_texts(rescued: str, name: str) -> list[str]:
-    """Returns SQL of each value that rescued values can have of a column or nested field.
+    """Return SQL of each value that rescued values can have of a column or nested field.
 
     Numbers keep all digits. A whole number that is spelled otherwise, as 42.0, is there as 42, too.
 
@@ -61,14 +61,14 @@ def rescued_texts(rescued: str, name: str) -> list[str]:
 
 
 def _spellings(text: str) -> str:
-    """Returns SQL of a list of a value and, before it, of its digits if it is a whole number in another spelling."""
+    """Return SQL of a list of a value and, before it, of its digits if it is a whole number in another spelling."""
     number = try_cast(Simple("string"), Decimal(38, 18), text)
     digits = f"regexp_extract(CAST({number} AS STRING), '^(-?[0-9]+)[.]0+$', 1)"
     return f"filter(array_distinct(array({digits}, {text})), _tidegate_text -> _tidegate_text <> '')"
 
 
 def _values(rescued: str, name: str) -> str:
-    """Returns SQL of a list of the values that an object has under a name, by each reading of it.
+    """Return SQL of a list of the values that an object has under a name, by each reading of it.
 
     Each step opens the members with which the rest of the name can begin.
     """
@@ -80,7 +80,7 @@ def _values(rescued: str, name: str) -> str:
 
 
 def _open_text(at: str) -> str:
-    """Returns SQL of a list: of what is under a text by a part of the rest of a name, or the text itself at its end."""
+    """Return SQL of a list: of what is under a text by a part of the rest of a name, or the text itself at its end."""
     # Both sides by Spark's functions: names that are compared as `fold_name` compares them are equal here, too.
     key = "lower(upper(_tidegate_entry.key))"
     listed = f"from_json({at}.text, 'array<map<string,string>>')"
@@ -93,7 +93,7 @@ def _open_text(at: str) -> str:
 
 
 def sides(subject: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
-    """Returns the two structs of a row that may each be of another person.
+    """Return the two structs of a row that may each be of another person.
 
     If a forgotten person has one of them, the row stays with the other one. So nothing personal may be outside of them.
 
@@ -113,7 +113,7 @@ def sides(subject: Sequence[str], columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _enclosing_structs(name: str) -> Iterator[str]:
-    """Yields the structs that a nested field is in and that can be a side."""
+    """Yield the structs that a nested field is in and that can be a side."""
     parts = name.split(".")
     yield from (".".join(parts[:end]) for end in range(1, len(parts)) if fold_name(parts[end - 1]) in _NAMES)
 

@@ -98,7 +98,7 @@ class GoneRows:
 def gone_rows(
     found: Sequence[Mapping[str, Any]], earlier: Sequence[Mapping[str, Any]] | None, now: Sequence[GoneRows]
 ) -> list[GoneRows]:
-    """Returns what has left each table, after a search that found nothing more.
+    """Return what has left each table, after a search that found nothing more.
 
     Args:
         found: what the tables had before anything was deleted, as the note `found` has it. A call that died may have

@@ -18,7 +18,7 @@ _RECORD = "tidegate.forgotten_by."
 
 
 def absent_subject(subject: Sequence[str], fields: Sequence[Field]) -> str | None:
-    """Returns why no row of a table names a person. None if rows may name one.
+    """Return why no row of a table names a person. None if rows may name one.
 
     Args:
         subject: the columns and nested fields that identify a person, as in `lake.yaml`.
@@ -39,7 +39,7 @@ def absent_subject(subject: Sequence[str], fields: Sequence[Field]) -> str | Non
 
 
 def absent_columns(names: Iterable[str], fields: Sequence[Field]) -> str | None:
-    """Returns which personal columns and nested fields a table does not have. None if it has all of them.
+    """Return which personal columns and nested fields a table does not have. None if it has all of them.
 
     Delta keeps no statistics of what is within an array or a map, so these names need no column.
 
@@ -74,17 +74,17 @@ def _kind(name: str, fields: Sequence[Field]) -> Type | None:
 
 
 def forgotten_by(kind: str, subject: Sequence[str]) -> dict[str, str]:
-    """Returns the property that records by which columns persons of a kind were forgotten."""
+    """Return the property that records by which columns persons of a kind were forgotten."""
     return {f"{_RECORD}{kind}": json.dumps(list(subject))}
 
 
 def forgotten_records(properties: Mapping[str, str]) -> dict[str, str]:
-    """Returns those of a table's properties that record by which columns persons were forgotten."""
+    """Return those of a table's properties that record by which columns persons were forgotten."""
     return {name: value for name, value in properties.items() if name.startswith(_RECORD)}
 
 
 def lost_subject(properties: Mapping[str, str], name: str, kind: str | None, subject: Sequence[str]) -> str | None:
-    """Returns why no later row may enter a table, and what to do. None if every forgotten person is still found.
+    """Return why no later row may enter a table, and what to do. None if every forgotten person is still found.
 
     Args:
         properties: of the bronze table.
@@ -103,7 +103,7 @@ def lost_subject(properties: Mapping[str, str], name: str, kind: str | None, sub
 def lost_columns(
     before: str, columns: Iterable[str], kind: str | None, subject: Iterable[str]
 ) -> Collection[str] | None:
-    """Returns those of the columns by which persons were forgotten that are no subject any more. None if all are.
+    """Return those of the columns by which persons were forgotten that are no subject any more. None if all are.
 
     Args:
         before: kind of these persons.
@@ -117,7 +117,7 @@ def lost_columns(
 
 
 def subject_is_missing(name: str, kind: str, columns: Collection[str]) -> str:
-    """Returns the text of the error that `lake.yaml` lacks a subject by which persons were forgotten.
+    """Return the text of the error that `lake.yaml` lacks a subject by which persons were forgotten.
 
     Args:
         name: SQL name of the table.

@@ -20,7 +20,7 @@ _OLDEST_MESSAGE = 900
 
 
 def template(config: LakeConfig) -> dict[str, Any]:
-    """The CloudFormation template.
+    """Return the CloudFormation template.
 
     What SQS itself publishes is watched there: those alarms work while nothing of Tidegate does.
     """
@@ -37,7 +37,7 @@ def template(config: LakeConfig) -> dict[str, Any]:
 
 
 def without_dead_letters(config: LakeConfig) -> list[str]:
-    """Queues that get no alarm on dead letters, for lake.yaml does not name their dead-letter queue."""
+    """Return queues that get no alarm on dead letters, for lake.yaml does not name their dead-letter queue."""
     return [queue.name for queue in config.every_queue if not queue.dlq]
 
 
@@ -189,6 +189,6 @@ def _alarm(
 
 
 def _id(kind: str, name: str) -> str:
-    """Letters and digits only, unique, and the same for ever."""
+    """Return letters and digits only, unique, and the same for ever."""
     words = "".join(word.capitalize() for word in re.findall(r"[a-zA-Z0-9]+", name))
     return f"{kind}{words}{hashlib.sha256(name.encode()).hexdigest()[:6]}"

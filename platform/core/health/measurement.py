@@ -148,5 +148,5 @@ class Health:
 
 
 def urgency_sort_key(table: TableHealth, quarantined: Mapping[str, int]) -> tuple[float, float, int, str]:
-    """Sorts tables: first those furthest beyond their limit, then those with most in quarantine, then by name."""
+    """Sort tables: first those furthest beyond their limit, then those with most in quarantine, then by name."""
     return (-max(0.0, table.lag - table.limit), -table.lag, -quarantined.get(table.key, 0), table.name)

@@ -29,17 +29,17 @@ class Metric(NamedTuple):
 
 
 def lake_dimension(config: LakeConfig) -> str:
-    """The lake's value of the dimension `Lake`: its root without `s3://`, in ASCII."""
+    """Return the lake's value of the dimension `Lake`: its root without `s3://`, in ASCII."""
     return quote(S3Address.parse(config.lake.root).bare, safe="/ !\"#$&'()*+,:;<=>?@[]^`{|}")
 
 
 def metric(config: LakeConfig, name: str, **dimensions: str) -> Metric:
-    """A metric of a lake, or of one of its tables, queues or routes: `Table="orders"`, `Queue="events"`."""
+    """Return a metric of a lake, or of one of its tables, queues or routes: `Table="orders"`, `Queue="events"`."""
     return Metric(name, (("Lake", lake_dimension(config)), *dimensions.items()))
 
 
 def metric_data(health: Health, config: LakeConfig) -> list[dict[str, Any]]:
-    """Every metric of a moment.
+    """Return every metric of a moment.
 
     Tables and routes for which nothing waits have none: CloudWatch bills each metric by the hours in which it has data.
 
@@ -99,7 +99,7 @@ def metric_data(health: Health, config: LakeConfig) -> list[dict[str, Any]]:
 
 
 def requests(data: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """The metrics in as few requests as CloudWatch's limits allow."""
+    """Return the metrics in as few requests as CloudWatch's limits allow."""
     return portions(data, _size, max_items=_MAX_DATA, max_size=_MAX_BYTES)
 
 

@@ -40,7 +40,7 @@ _NO_TYPE = {"big-decimal": ("bytes",), "duration": ("fixed",)}
 
 
 def schema_of_file(head: bytes) -> AvroSchema:
-    """Returns the schema in the header of an Avro file.
+    """Return the schema in the header of an Avro file.
 
     Args:
         head: the first bytes of the file, at least its header.
@@ -57,7 +57,7 @@ def schema_of_file(head: bytes) -> AvroSchema:
 
 
 def read_stated_columns(metadata: Mapping[bytes, bytes]) -> dict[str, StatedColumn]:
-    """Returns what a Parquet file states of the columns of its rows, if they were rows of Avro before.
+    """Return what a Parquet file states of the columns of its rows, if they were rows of Avro before.
 
     Args:
         metadata: what the writer of the file wrote into its footer.
@@ -88,7 +88,7 @@ class AvroSchema:
         self._schema = schema
 
     def columns(self) -> list[Field]:
-        """Returns the columns. A field that is always null is none.
+        """Return the columns. A field that is always null is none.
 
         Raises:
             ValueError: the rows are no records, or a type has no type in a table. The message is the problem.
@@ -104,7 +104,7 @@ class AvroSchema:
         return list(kind.fields)
 
     def stated_columns(self) -> dict[str, StatedColumn]:
-        """Returns what the schema states of the columns of the row, by name."""
+        """Return what the schema states of the columns of the row, by name."""
         return {
             field["name"]: self._stated_column(field) for field in row_of_change(self._schema, "name", self._fields)
         }
@@ -136,7 +136,7 @@ class AvroSchema:
         return [field.get("type") for field in fields if isinstance(field, Mapping)] if isinstance(fields, list) else []
 
     def _single_schema(self, schema: Any) -> Any:
-        """Returns the schema of the values that are not null, as JSON; a union if it has several."""
+        """Return the schema of the values that are not null, as JSON; a union if it has several."""
         if isinstance(schema, list):
             members = [member for member in schema if member != "null"]
             return self._single_schema(members[0]) if len(members) == 1 else members
@@ -216,7 +216,7 @@ class AvroSchema:
 
 
 def _logical_type(schema: Mapping[str, Any], kind: str, path: str) -> Type | None:
-    """Returns the type of a logical type; None if there is none, or if Avro does not have it on such a type."""
+    """Return the type of a logical type; None if there is none, or if Avro does not have it on such a type."""
     name = schema.get("logicalType")
     if name == "decimal" and kind in ("bytes", "fixed"):
         digits, scale = schema.get("precision"), schema.get("scale", 0)
@@ -234,7 +234,7 @@ def _logical_type(schema: Mapping[str, Any], kind: str, path: str) -> Type | Non
 
 
 def _metadata(head: bytes) -> dict[bytes, bytes]:
-    """Returns the metadata in the header of a file, up to the schema."""
+    """Return the metadata in the header of a file, up to the schema."""
     place = len(_MAGIC)
 
     def number() -> int:

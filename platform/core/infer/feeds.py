@@ -100,7 +100,7 @@ def propose_silver(
     stated: Mapping[str, StatedColumn] = MappingProxyType({}),
     rows: Sequence[Mapping[str, Any]] = (),
 ) -> ProposedSilver | None:
-    """Returns the `silver` to start from, if the files are a change feed of a known kind.
+    """Return the `silver` to start from, if the files are a change feed of a known kind.
 
     Args:
         columns: SQL types by name.
@@ -136,14 +136,14 @@ def propose_silver(
 
 
 def is_debezium(columns: Mapping[str, str]) -> bool:
-    """Returns whether rows are changes of Debezium, by the SQL types of their columns."""
+    """Return whether rows are changes of Debezium, by the SQL types of their columns."""
     return _debezium(columns) is not None
 
 
 def _stated_encodings(
     fields: Mapping[str, str], stated: Mapping[str, StatedColumn]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Returns the encodings that the files state of columns whose values are still encoded, and why."""
+    """Return the encodings that the files state of columns whose values are still encoded, and why."""
     decode, notes = {}, []
     for name, stated_column in stated.items():
         if stated_column.encoding is None or name.startswith("__"):
@@ -157,7 +157,7 @@ def _stated_encodings(
 
 
 def _debezium(columns: Mapping[str, str]) -> dict[str, str] | None:
-    """Returns the columns of the database's table, with their types, if the files are of Debezium."""
+    """Return the columns of the database's table, with their types, if the files are of Debezium."""
     fields = dict(columns)
     payload = _fields(fields.get("payload"))
     if payload and payload.keys() & _MARKS:
@@ -176,26 +176,26 @@ def _type(kind: str | None) -> Type | None:
 
 
 def _fields(kind: str | None) -> dict[str, str]:
-    """Returns the types of a struct's fields, by name; none if it is no struct."""
+    """Return the types of a struct's fields, by name; none if it is no struct."""
     found = _type(kind)
     return {field.name: field.type.sql() for field in found.fields} if isinstance(found, Struct) else {}
 
 
 def _elements(kind: str | None) -> dict[str, str]:
-    """Returns the types of the fields of an array's structs, by name; none if it is no such array."""
+    """Return the types of the fields of an array's structs, by name; none if it is no such array."""
     found = _type(kind)
     return _fields(found.element.sql()) if isinstance(found, Array) else {}
 
 
 def _key(fields: Sequence[str], changes: Sequence[SampledChange]) -> tuple[str, str]:
-    """Returns the text of `keys`, and why it is so."""
+    """Return the text of `keys`, and why it is so."""
     found = proposed_key(fields, changes)
     columns = ["id" if name == "id" else flow(name) for name in found.columns]
     return ", ".join(columns) or "<primary key>", found.note
 
 
 def questions(fields: Mapping[str, str], changes: Sequence[SampledChange]) -> tuple[str, ...]:
-    """Returns a sentence for each column whose values look encoded, as Debezium encodes decimals and times.
+    """Return a sentence for each column whose values look encoded, as Debezium encodes decimals and times.
 
     Args:
         fields: SQL types of the columns whose type no file states.
@@ -213,7 +213,7 @@ def questions(fields: Mapping[str, str], changes: Sequence[SampledChange]) -> tu
 
 
 def _encoding(name: str, values: Sequence[Any]) -> tuple[str, str] | None:
-    """Returns what values look like, and the entry of `decode` for them."""
+    """Return what values look like, and the entry of `decode` for them."""
     if not values:
         return None
     if all(isinstance(value, str) for value in values):
@@ -232,7 +232,7 @@ def _encoding(name: str, values: Sequence[Any]) -> tuple[str, str] | None:
 
 
 def _is_number(text: str) -> bool:
-    """Returns whether a text is base64 of a number, with as few bytes as the number needs."""
+    """Return whether a text is base64 of a number, with as few bytes as the number needs."""
     try:
         data = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

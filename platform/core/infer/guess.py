@@ -94,7 +94,7 @@ class Guess:
 
 
 def guess_tables(bucket: str, listing: Iterable[Entry]) -> list[Guess]:
-    """The tables of a listing, by prefix. A prefix that cannot be a table has a problem that says so."""
+    """Return the tables of a listing, by prefix. A prefix that cannot be a table has a problem that says so."""
     groups: dict[str, list[Entry]] = {}
     foreign: set[str] = set()
     for entry in listing:
@@ -124,7 +124,7 @@ def guess_tables(bucket: str, listing: Iterable[Entry]) -> list[Guess]:
 
 
 def render_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
-    """The text of a `lake.yaml` to start from, with every problem as a comment above its table.
+    """Return the text of a `lake.yaml` to start from, with every problem as a comment above its table.
 
     `tidegate dev` runs it as it is: it creates the bucket of the root and the queue, whose names come from the source
     bucket. Impossible tables (no folder of their own, or a foreign Delta table) are commented out.
@@ -160,7 +160,7 @@ def render_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
 
 
 def _common_type(left: str, right: str) -> str | None:
-    """The type of a column that has both types; None if it depends on their order whether a file fits."""
+    """Return the type of a column that has both types; None if it depends on their order whether a file fits."""
     if left == right:
         return left
     try:
@@ -203,7 +203,7 @@ def _guess(key: TableKey, entries: Sequence[Entry], names: Counter[str]) -> Gues
 
 
 def _partitions(key: TableKey, entries: Sequence[Entry]) -> tuple[dict[str, str], str | None]:
-    """Returns the columns of the folders with their types, and a key that has other columns than the first one."""
+    """Return the columns of the folders with their types, and a key that has other columns than the first one."""
     values: dict[str, set[str]] = {name: set() for name in partition_values(entries[0].key, key.prefix)}
     differing = None
     for entry in entries:
@@ -217,7 +217,7 @@ def _partitions(key: TableKey, entries: Sequence[Entry]) -> tuple[dict[str, str]
 
 
 def _type_of_folder(name: str, values: Collection[str]) -> str:
-    """Returns the type of a folder's values. A number may be an identity, whose zeros at the front count."""
+    """Return the type of a folder's values. A number may be an identity, whose zeros at the front count."""
     kinds = ["date", "int"] if fold_name(name) in _PARTS_OF_TIMES else ["date"]
     for kind in kinds:
         if values and all(_is_of(kind, value) for value in values):

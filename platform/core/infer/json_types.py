@@ -72,7 +72,7 @@ class JsonTypes:
         self._columns = _struct_of_both(self._columns, {name: _kind(value) for name, value in record.items()})
 
     def sql(self) -> dict[str, str]:
-        """Returns SQL types by name, in the order in which the columns came."""
+        """Return SQL types by name, in the order in which the columns came."""
         return _group_by_name(self._columns)
 
 
@@ -98,7 +98,7 @@ def _kind(value: Any) -> _Kind:
 
 
 def _common_kind(left: _Kind, right: _Kind) -> _Kind:
-    """Returns the type that takes values of both."""
+    """Return the type that takes values of both."""
     if left in (right, _NOTHING):
         return right
     match left, right:
@@ -121,7 +121,7 @@ def _group_by_name(fields: dict[str, _Kind]) -> dict[str, str]:
 
 
 def _sql(kind: _Kind) -> str | None:
-    """Returns the type as SQL; none if no object has a value of it."""
+    """Return the type as SQL; none if no object has a value of it."""
     match kind:
         case dict():
             inner = ", ".join(f"{quote_name(name)}: {field}" for name, field in _group_by_name(kind).items())

@@ -40,7 +40,7 @@ class SampledChange:
 
 
 def changes_of_debezium(rows: Iterable[Mapping[str, Any]]) -> list[SampledChange]:
-    """Returns the changes of envelopes and of flattened rows, with their schema or without it.
+    """Return the changes of envelopes and of flattened rows, with their schema or without it.
 
     Args:
         rows: objects of a sample.
@@ -67,7 +67,7 @@ def _debezium_change(row: Mapping[str, Any]) -> SampledChange | None:
 
 
 def changes_of_maxwell(rows: Iterable[Mapping[str, Any]]) -> list[SampledChange]:
-    """Returns the changes of rows of Maxwell.
+    """Return the changes of rows of Maxwell.
 
     Args:
         rows: objects of a sample.
@@ -80,7 +80,7 @@ def changes_of_maxwell(rows: Iterable[Mapping[str, Any]]) -> list[SampledChange]
 
 
 def changes_of_canal(rows: Iterable[Mapping[str, Any]]) -> list[SampledChange]:
-    """Returns the changes of messages of Canal, each of which has several rows.
+    """Return the changes of messages of Canal, each of which has several rows.
 
     Args:
         rows: objects of a sample.
@@ -95,7 +95,7 @@ def changes_of_canal(rows: Iterable[Mapping[str, Any]]) -> list[SampledChange]:
 
 
 def changes_of_dms(rows: Iterable[Mapping[str, Any]]) -> list[SampledChange]:
-    """Returns the changes of rows of AWS DMS. A row without an operation is of the full load.
+    """Return the changes of rows of AWS DMS. A row without an operation is of the full load.
 
     Args:
         rows: rows of a sample.
@@ -140,7 +140,7 @@ class ProposedKey:
 
 
 def proposed_key(fields: Sequence[str], changes: Sequence[SampledChange]) -> ProposedKey:
-    """Returns the key that the changes of a sample prove, or else a guess that none of them contradicts.
+    """Return the key that the changes of a sample prove, or else a guess that none of them contradicts.
 
     Args:
         fields: the columns of the database's table.
@@ -165,7 +165,7 @@ def proposed_key(fields: Sequence[str], changes: Sequence[SampledChange]) -> Pro
 
 
 def _columns_of_deletes(changes: Sequence[SampledChange]) -> tuple[str, ...]:
-    """Returns the columns that deletes have a value of, if deletes have the key only; empty if they do not show it.
+    """Return the columns that deletes have a value of, if deletes have the key only; empty if they do not show it.
 
     Deletes of other databases, or with REPLICA IDENTITY FULL, have the whole row. They have the key only if a column
     that every inserted row has is in none of them.
@@ -180,7 +180,7 @@ def _columns_of_deletes(changes: Sequence[SampledChange]) -> tuple[str, ...]:
 
 
 def _contradiction(key: Sequence[str], changes: Sequence[SampledChange]) -> str | None:
-    """Returns why columns are not the key: a row without them, or different rows that were inserted with one value.
+    """Return why columns are not the key: a row without them, or different rows that were inserted with one value.
 
     Copies of a change are one change. A row may be inserted again after its delete, and two snapshots have it twice.
     """
@@ -207,7 +207,7 @@ def _contradiction(key: Sequence[str], changes: Sequence[SampledChange]) -> str 
 
 
 def _likely_key(fields: Sequence[str]) -> str | None:
-    """Returns a column that is probably the key: `id`, or the only one that ends so."""
+    """Return a column that is probably the key: `id`, or the only one that ends so."""
     if "id" in fields:
         return "id"
     likely = [name for name in fields if fold_name(name).endswith("id")]

@@ -75,7 +75,7 @@ class FileSample:
     last_bytes: Callable[[int], bytes]
 
     def text(self) -> tuple[bytes, bool]:
-        """Returns the first bytes, unpacked, and whether they are the whole file.
+        """Return the first bytes, unpacked, and whether they are the whole file.
 
         Raises:
             ValueError: it begins like gzip but is not gzip.
@@ -85,7 +85,7 @@ class FileSample:
 
 
 def unpack_head(head: bytes) -> bytes:
-    """The first bytes of a file, decompressed if it is gzip.
+    """Return the first bytes of a file, decompressed if it is gzip.
 
     Raises:
         ValueError: it begins like gzip but is not gzip.
@@ -99,7 +99,7 @@ def unpack_head(head: bytes) -> bytes:
 
 
 def format_of_bytes(head: bytes) -> FormatName:
-    """The format of a file whose name does not show it.
+    """Return the format of a file whose name does not show it.
 
     Raises:
         ValueError: it is neither a text nor of a format of tables. The message is the problem.
@@ -233,7 +233,7 @@ def _sniffed_json(text: str, sniffed: SniffedFile, *, whole: bool) -> SniffedFil
 
 
 def check_names(names: Sequence[str], *, loaded: bool) -> list[str]:
-    """The problems of a file's column names."""
+    """Return the problems of a file's column names."""
     problems = []
     for first, second in pairwise(sorted(names, key=lambda name: (fold_name(name), name))):
         if fold_name(first) == fold_name(second):
@@ -269,7 +269,7 @@ def _check_windows(head: bytes, sniffed: SniffedFile) -> None:
 
 
 def _layout(lines: Sequence[str], sniffed: SniffedFile) -> tuple[str, int]:
-    """The delimiter, and the number of lines before the header: most lines have as many cells as the header."""
+    """Return the delimiter, and the number of lines before the header: most lines have as many cells as the header."""
     some = [line for line in lines[:200] if line and not line.startswith("#")]
     widths = {mark: _widths(some, mark) for mark in _DELIMITERS}
     usual = {mark: max(counts, key=lambda width: counts[width], default=1) for mark, counts in widths.items()}
@@ -289,7 +289,7 @@ def _layout(lines: Sequence[str], sniffed: SniffedFile) -> tuple[str, int]:
 
 
 def _widths(lines: Sequence[str], delimiter: str) -> Counter[int]:
-    """The number of rows by their number of cells; empty if this delimiter makes no rows of the lines."""
+    """Return the number of rows by their number of cells; empty if this delimiter makes no rows of the lines."""
     try:
         return Counter(len(row) for row in csv.reader(lines, delimiter=delimiter))
     except csv.Error:
@@ -345,6 +345,6 @@ class _Pairs(dict[str, Any]):
 
 
 def _levels(value: Any) -> int:
-    """Depth of nesting of objects and arrays."""
+    """Return the depth of nesting of objects and arrays."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
     return 0 if inner is None else 1 + max(map(_levels, inner), default=0)

@@ -47,7 +47,7 @@ class StatedColumn:
 
 
 def connect_type(name: str, kind: str, parameters: Any) -> tuple[str, str | None]:
-    """Returns the name of a type of Kafka Connect, for people, and the encoding of its values.
+    """Return the name of a type of Kafka Connect, for people, and the encoding of its values.
 
     Args:
         name: of the type, such as `io.debezium.time.Date`; empty if it has none.
@@ -70,7 +70,7 @@ def connect_type(name: str, kind: str, parameters: Any) -> tuple[str, str | None
 
 
 def parse_stated_columns(schema: Any) -> dict[str, StatedColumn]:
-    """Returns what the `schema` next to a row of JSON states of the columns of the row, by name.
+    """Return what the `schema` next to a row of JSON states of the columns of the row, by name.
 
     Args:
         schema: a schema of Kafka Connect, as its converter of JSON writes it. Of anything else nothing is returned.
@@ -87,7 +87,7 @@ def parse_stated_columns(schema: Any) -> dict[str, StatedColumn]:
 def row_of_change(
     schema: Any, name: str, fields_of: Callable[[Any], list[Mapping[str, Any]]]
 ) -> list[Mapping[str, Any]]:
-    """Returns the fields of the row of a schema: of an envelope of Debezium those of its row, else all.
+    """Return the fields of the row of a schema: of an envelope of Debezium those of its row, else all.
 
     Args:
         schema: of a value.
@@ -111,5 +111,5 @@ def _fields(schema: Any) -> list[Mapping[str, Any]]:
 
 
 def text_of(text: Any) -> str | None:
-    """Returns a description as one line; None if it is none."""
+    """Return a description as one line; None if it is none."""
     return " ".join(text.split()) or None if isinstance(text, str) else None

@@ -109,7 +109,10 @@ def superseded_reason(newer: str) -> str:
 
 
 def has_entered(reason: str | None) -> bool:
-    """Whether a committed delivery with this reason replaced the rows of its subject. It may lack some fields."""
+    """Return whether a committed delivery with this reason replaced the rows of its subject.
+
+    It may lack some fields.
+    """
     return reason is None or not reason.startswith(_OLDER)
 
 

@@ -102,7 +102,7 @@ def late_inventories(
 
 
 def _seem_daily(began: Sequence[datetime]) -> bool:
-    """Whether inventories come each day, by when the last of them were begun, the newest first."""
+    """Return whether inventories come each day, by when the last of them were begun, the newest first."""
     gaps = [newer - older for newer, older in pairwise(began[:3])]
     if not gaps or max(gaps) >= _DAILY:
         return False

@@ -175,7 +175,7 @@ class Inventory:
         return f"{datetime.fromtimestamp(self.created, UTC):%Y-%m-%d %H:%M} UTC"
 
     def column(self, field: InventoryField) -> str | None:
-        """The name of a field's column in the files; None where the inventory's configuration left it out."""
+        """Return the name of a field's column in the files; None where the inventory's configuration left it out."""
         return next((name for name in self.columns if name.replace("_", "").lower() == field), None)
 
 
@@ -221,7 +221,7 @@ def _require_inside(files: Sequence[InventoryFile], manifest: S3Address) -> None
 
 
 def deliveries(folders: Iterable[str]) -> list[str]:
-    """Those of some folders that are an inventory's deliveries, the newest first."""
+    """Return those of some folders that are an inventory's deliveries, the newest first."""
     return sorted((name for name in folders if _DELIVERY.fullmatch(name)), reverse=True)
 
 

@@ -70,7 +70,7 @@ _BY_ENDING = {ending: format for format in FORMATS.values() for ending in format
 
 
 def format_of(key: str) -> FormatName | None:
-    """Returns the format that the ending of an object's name says; None when no format is known for it."""
+    """Return the format that the ending of an object's name says; None when no format is known for it."""
     name = key.rsplit("/", 1)[-1]
     plain = name.removesuffix(GZIP)
     _, dot, ending = plain.rpartition(".")
@@ -79,17 +79,17 @@ def format_of(key: str) -> FormatName | None:
 
 
 def mode_of(format: FormatName) -> Mode:
-    """Returns how files of a format enter bronze by default."""
+    """Return how files of a format enter bronze by default."""
     return FORMATS[format].modes[0]
 
 
 def output_mode(mode: Mode | None) -> OutputMode | None:
-    """Returns the mode if it is one of outputs."""
+    """Return the mode if it is one of outputs."""
     return None if mode is None or mode == "register" or mode == "load" or mode == "inventory" else mode
 
 
 def with_mode(mode: Mode) -> list[FormatName]:
-    """Returns the formats whose files can enter bronze in a mode."""
+    """Return the formats whose files can enter bronze in a mode."""
     return [format.name for format in FORMATS.values() if mode in format.modes]
 
 

@@ -52,7 +52,7 @@ def too_long(key: str, what: str) -> str | None:
 
 
 def decode_event_key(raw: str) -> str:
-    """Decodes the key of an S3 notification ("+" is a space, then percent escapes, as UTF-8).
+    """Decode the key of an S3 notification ("+" is a space, then percent escapes, as UTF-8).
 
     Raises:
         ValueError: the key is empty, longer than S3 allows, has a broken escape, or is not UTF-8 when decoded.
@@ -71,12 +71,12 @@ def decode_event_key(raw: str) -> str:
 
 
 def folder_of(key: str) -> str:
-    """Returns the folder of an object, with its `/`. Empty for an object at the top of the bucket."""
+    """Return the folder of an object, with its `/`. Empty for an object at the top of the bucket."""
     return key[: key.rfind("/") + 1]
 
 
 def decode_possible_key(key: str) -> str:
-    """Returns the decoded key if S3 could have an object of that name.
+    """Return the decoded key if S3 could have an object of that name.
 
     Raises:
         ValueError: it is empty, longer than S3 allows, or has a lone surrogate, which no UTF-8 key can have.
@@ -93,12 +93,14 @@ def decode_possible_key(key: str) -> str:
 
 
 def is_of_a_commit(key: str) -> bool:
-    """Whether an object belongs to a table's log or to our copies, which commits write next to the table's files."""
+    """Return whether an object belongs to a table's log or to our copies, which commits write next to the table's
+    files.
+    """
     return not _COMMIT_FOLDERS.isdisjoint(key.split("/")[:-1])
 
 
 def is_hidden(key: str) -> bool:
-    """Whether some segment begins with "_" or "." and is not `k=v`: work files of Spark, Delta and Tidegate.
+    """Return whether some segment begins with "_" or "." and is not `k=v`: work files of Spark, Delta and Tidegate.
 
     The object's own name follows the rule of Spark's readers, which silently skip a name that begins with "." or
     ends in "._COPYING_", even if it is requested by name.
@@ -110,12 +112,12 @@ def is_hidden(key: str) -> bool:
 
 
 def is_partition(segment: str) -> bool:
-    """Whether a key's segment is `k=v`."""
+    """Return whether a key's segment is `k=v`."""
     return segment.find("=") >= 1
 
 
 def conventional_prefix(key: str) -> str:
-    """The table prefix by convention, with its trailing "/" ("" for none).
+    """Return the table prefix by convention, with its trailing "/" ("" for none).
 
     The folders up to the first `k=v`, without those at their end that are dates: `logs/` for `logs/2024/05/01/13/x`.
     """
@@ -130,7 +132,7 @@ def conventional_prefix(key: str) -> str:
 
 
 def partition_values(key: str, prefix: str) -> dict[str, str | None]:
-    """The Hive partition values in the folders between a table prefix and the object's name.
+    """Return the Hive partition values in the folders between a table prefix and the object's name.
 
     Args:
         key: decoded object key.

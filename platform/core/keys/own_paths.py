@@ -11,12 +11,12 @@ COPIES = f"{OWN_FOLDER}/copies"
 
 
 def log_path(key: str, prefix: str) -> str:
-    """The path of an object in the table's log: relative to the table, percent-encoded as UTF-8."""
+    """Return the path of an object in the table's log: relative to the table, percent-encoded as UTF-8."""
     return quote(key[len(prefix) :], safe="/=~")
 
 
 def copy_key(key: str, etag: str, prefix: str) -> str:
-    """The key of the copy that enters the table for an object that Spark would misread.
+    """Return the key of the copy that enters the table for an object that Spark would misread.
 
     It contains the etag, so that a late copy never overwrites the copy of a newer object.
     """
@@ -24,5 +24,5 @@ def copy_key(key: str, etag: str, prefix: str) -> str:
 
 
 def copy_path(key: str, etag: str, prefix: str) -> str:
-    """The path of a copy in the table's log: relative to the table, percent-encoded as UTF-8."""
+    """Return the path of a copy in the table's log: relative to the table, percent-encoded as UTF-8."""
     return log_path(copy_key(key, etag, prefix), prefix)

@@ -33,7 +33,7 @@ class S3Address(NamedTuple):
 
     @classmethod
     def parse(cls, uri: str) -> S3Address:
-        """Reads `s3://bucket/key`.
+        """Read `s3://bucket/key`.
 
         Raises:
             ValueError: the text does not begin with `s3://` and a bucket.
@@ -42,7 +42,7 @@ class S3Address(NamedTuple):
 
     @classmethod
     def parse_s3a(cls, uri: str) -> S3Address:
-        """Reads `s3a://bucket/key`, the form of Spark and of table locations.
+        """Read `s3a://bucket/key`, the form of Spark and of table locations.
 
         Raises:
             ValueError: the text does not begin with `s3a://` and a bucket.
@@ -51,7 +51,7 @@ class S3Address(NamedTuple):
 
     @staticmethod
     def names(text: str) -> bool:
-        """Whether a person who wrote this text means an address, and not a name or a folder."""
+        """Return whether a person who wrote this text means an address, and not a name or a folder."""
         return text.startswith("s3://")
 
     @classmethod
@@ -92,7 +92,7 @@ class S3Object(NamedTuple):
 
 
 def spellings(location: str) -> list[str]:
-    """The spellings of a table's path under which its entries may be kept. The table's own spelling comes first.
+    """Return the spellings of a table's path under which its entries may be kept. The table's own spelling comes first.
 
     Args:
         location: the table's `s3a://` URI, not percent-encoded.
@@ -122,6 +122,6 @@ def spark_pattern(address: S3Address) -> str:
 
 
 def _is_found(key: str) -> bool:
-    """Whether Hadoop's paths have the key as it is, and Spark does not skip its name."""
+    """Return whether Hadoop's paths have the key as it is, and Spark does not skip its name."""
     segments = key.split("/")
     return _RESOLVED.isdisjoint(segments) and not is_hidden(segments[-1])

@@ -57,7 +57,7 @@ class TableKey:
 
     @classmethod
     def from_uri(cls, uri: str) -> TableKey:
-        """Reads `s3://bucket/prefix/`.
+        """Read `s3://bucket/prefix/`.
 
         Raises:
             ValueError: the text is not such a URI.
@@ -66,7 +66,7 @@ class TableKey:
 
     @classmethod
     def decode(cls, text: str) -> TableKey:
-        """Reads a partition key back.
+        """Read a partition key back.
 
         Raises:
             ValueError: `encode` never produced this text. The message says why.
@@ -83,7 +83,7 @@ class TableKey:
         return key
 
     def encode(self) -> str:
-        """The Dagster partition key: one segment for the bucket and one a folder, joined by dots.
+        """Return the Dagster partition key: one segment for the bucket and one a folder, joined by dots.
 
         Letters, digits, "-" and "_" stand for themselves, every other byte is "~" and two hex digits, and an
         empty segment is "~" alone.

@@ -7,7 +7,7 @@ from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct
 
 
 def align_value(given: Type, wanted: Type, value: str, kept: str | None = None, *, level: int = 0) -> str:
-    """Returns SQL that gives a value another type: one that has the same fields, or more, in any order.
+    """Return SQL that gives a value another type: one that has the same fields, or more, in any order.
 
     Delta's MERGE matches fields by name where a column is a struct, or an array or a map of structs. Deeper, it casts
     by position, so two fields of the same type can exchange their values (`castIfNeeded` in Delta 4.4's
@@ -51,7 +51,7 @@ def align_value(given: Type, wanted: Type, value: str, kept: str | None = None, 
 
 
 def is_same(given: Type, wanted: Type) -> bool:
-    """Whether two types have the same fields in the same order, at every depth, and no text becomes a decimal."""
+    """Return whether two types have the same fields in the same order, at every depth, and no text becomes a decimal."""
     match given, wanted:
         case Struct(fields), Struct(wanted_fields):
             return len(fields) == len(wanted_fields) and all(

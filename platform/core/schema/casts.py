@@ -21,7 +21,7 @@ _SHOWN = 40
 
 
 def decimal_text(text: str) -> str:
-    """Returns SQL of a text that a cast to a decimal reads in little time.
+    """Return SQL of a text that a cast to a decimal reads in little time.
 
     The decimal is the same: with an exponent below -9999 a number is rounded to 0 as it was, and with one above 9999 it
     is out of the range of every decimal. A text of more than `MAX_LENGTH` characters, or with an exponent in other
@@ -36,7 +36,7 @@ def decimal_text(text: str) -> str:
 
 
 def cast(given: Type, wanted: Type, value: str) -> str:
-    """Returns SQL of a cast.
+    """Return SQL of a cast.
 
     Args:
         given: type of the value.
@@ -47,12 +47,12 @@ def cast(given: Type, wanted: Type, value: str) -> str:
 
 
 def try_cast(given: Type, wanted: Type, value: str) -> str:
-    """Returns SQL of a cast that gives NULL for a value that cannot be cast; see `cast`."""
+    """Return SQL of a cast that gives NULL for a value that cannot be cast; see `cast`."""
     return f"try_cast({_bound_decimal_texts(given, wanted, value, 'try_cast')} AS {wanted.sql()})"
 
 
 def _bound_decimal_texts(given: Type, wanted: Type, value: str, name: str, level: int = 0) -> str:
-    """Returns SQL of a value that a cast makes the same of, and in which each text that becomes a decimal is bounded.
+    """Return SQL of a value that a cast makes the same of, and in which each text that becomes a decimal is bounded.
 
     Args:
         given: type of the value.
@@ -94,7 +94,7 @@ def _bound_decimal_texts(given: Type, wanted: Type, value: str, name: str, level
 
 
 def becomes_decimal(given: Type, wanted: Type) -> bool:
-    """Returns whether a cast makes a decimal of a text."""
+    """Return whether a cast makes a decimal of a text."""
     is_text = isinstance(given, Simple) and given.name.startswith(("string", "char", "varchar"))
     return is_text and isinstance(wanted, Decimal)
 
@@ -113,7 +113,7 @@ def _has_decimals(kind: Type) -> bool:
 
 
 def _with_variants(kind: Type) -> Type:
-    """Returns a type with VARIANTs in place of decimals."""
+    """Return a type with VARIANTs in place of decimals."""
     match kind:
         case Decimal():
             return _VARIANT

@@ -42,17 +42,17 @@ class ColumnIds:
     names: frozenset[Path] | None = None
 
     def assign_ids(self, fields: Iterable[Field]) -> tuple[Field, ...]:
-        """Returns the fields, with an id and a name in the data files for each that has none, at every depth."""
+        """Return the fields, with an id and a name in the data files for each that has none, at every depth."""
         fields = tuple(fields)
         present = (inner.id or 0 for field in fields for inner in (field, *inner_fields(field.type)))
         return _IdAssignment(max(self.last, *present, 0), self.seed).fields(fields, ())
 
     def has_gaps(self, fields: Iterable[Field]) -> bool:
-        """Whether the table has given ids to more columns than it has: some were dropped."""
+        """Return whether the table has given ids to more columns than it has: some were dropped."""
         return self.last > sum(1 for field in fields for _ in (field, *inner_fields(field.type)))
 
     def to_properties(self, fields: Iterable[Field]) -> dict[str, str]:
-        """Returns the property that records the names of these columns and of all earlier ones."""
+        """Return the property that records the names of these columns and of all earlier ones."""
         if self.names is None:
             return {}
         return {COLUMNS: json.dumps(sorted({*self.names, *paths(fields)}), ensure_ascii=False, separators=(",", ":"))}
@@ -72,13 +72,13 @@ class ColumnIds:
 
 
 def recorded_names(properties: Mapping[str, str]) -> frozenset[Path] | None:
-    """Returns the folded paths of the columns that a table has recorded. None if it has recorded none."""
+    """Return the folded paths of the columns that a table has recorded. None if it has recorded none."""
     text = properties.get(COLUMNS)
     return None if text is None else frozenset(tuple(map(fold_name, path)) for path in json.loads(text))
 
 
 def paths(fields: Iterable[Field]) -> Iterator[Path]:
-    """Yields the folded paths of columns and of the fields in them, as ADD COLUMNS names them."""
+    """Yield the folded paths of columns and of the fields in them, as ADD COLUMNS names them."""
     for field in fields:
         path = (fold_name(field.name),)
         yield path

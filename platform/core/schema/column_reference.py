@@ -12,7 +12,7 @@ _EXPRESSION_CHARACTER = re.compile(r"""[()\[\]{}'"`+*/|<>=!:,?%]""")
 
 
 def is_expression(text: str) -> bool:
-    """Returns whether a reference is an expression: it has a parenthesis, a quotation mark or an operator.
+    """Return whether a reference is an expression: it has a parenthesis, a quotation mark or an operator.
 
     An expression of names and spaces alone, or with a minus sign, is one only within parentheses: `a-b` may be the name
     of a column.
@@ -21,7 +21,7 @@ def is_expression(text: str) -> bool:
 
 
 def root_of(text: str, names: Sequence[str] = ()) -> str:
-    """Returns the name of the column that a path begins with.
+    """Return the name of the column that a path begins with.
 
     Args:
         text: a reference that is no expression.
@@ -32,7 +32,7 @@ def root_of(text: str, names: Sequence[str] = ()) -> str:
 
 
 def path_of(text: str, fields: Sequence[Field]) -> tuple[str, ...] | None:
-    """Returns the path of the column or nested field that a reference names, as the table spells it.
+    """Return the path of the column or nested field that a reference names, as the table spells it.
 
     Case does not count. A column whose own name has dots comes before a nested field.
 
@@ -47,7 +47,7 @@ def path_of(text: str, fields: Sequence[Field]) -> tuple[str, ...] | None:
 
 
 def paths_of(text: str, fields: Sequence[Field]) -> Iterator[tuple[str, ...]]:
-    """Yields every path that a reference may name, that of `path_of` first.
+    """Yield every path that a reference may name, that of `path_of` first.
 
     `user.id` is a column of that name, and the field `id` of `user`. A table may have both, and the one of its first
     rows is not the one of `path_of` any more once the other one joins. `member_readings` gives the same of a JSON
@@ -65,7 +65,7 @@ def paths_of(text: str, fields: Sequence[Field]) -> Iterator[tuple[str, ...]]:
 
 
 def spell_path(path: Sequence[str], fields: Sequence[Field]) -> tuple[str, ...] | None:
-    """Returns a path as the table spells it. None if the table does not have it."""
+    """Return a path as the table spells it. None if the table does not have it."""
     name, *below = path
     field = next((field for field in fields if fold_name(field.name) == fold_name(name)), None)
     if field is None or not below:
@@ -75,7 +75,7 @@ def spell_path(path: Sequence[str], fields: Sequence[Field]) -> tuple[str, ...] 
 
 
 def type_at(path: Sequence[str], fields: Sequence[Field]) -> Type:
-    """Returns the type of a column or nested field.
+    """Return the type of a column or nested field.
 
     Args:
         path: as `path_of` returns it.
@@ -90,5 +90,5 @@ def type_at(path: Sequence[str], fields: Sequence[Field]) -> Type:
 
 
 def quote_path(path: Sequence[str]) -> str:
-    """Returns a path quoted for SQL."""
+    """Return a path quoted for SQL."""
     return ".".join(quote_name(part) for part in path)

@@ -47,11 +47,11 @@ class Simple:
     name: str
 
     def json(self) -> Any:
-        """The type in Spark's schema JSON."""
+        """Return the type in Spark's schema JSON."""
         return self.name
 
     def sql(self) -> str:
-        """The type in SQL."""
+        """Return the type in SQL."""
         return _SQL_NAME.get(self.name, self.name)
 
 
@@ -67,11 +67,11 @@ class Decimal:
     scale: int
 
     def json(self) -> Any:
-        """The type in Spark's schema JSON."""
+        """Return the type in Spark's schema JSON."""
         return f"decimal({self.precision},{self.scale})"
 
     def sql(self) -> str:
-        """The type in SQL."""
+        """Return the type in SQL."""
         return f"decimal({self.precision},{self.scale})"
 
 
@@ -82,11 +82,11 @@ class Array:
     element: Type
 
     def json(self) -> Any:
-        """The type in Spark's schema JSON."""
+        """Return the type in Spark's schema JSON."""
         return {"type": "array", "elementType": self.element.json(), "containsNull": True}
 
     def sql(self) -> str:
-        """The type in SQL."""
+        """Return the type in SQL."""
         return f"array<{self.element.sql()}>"
 
 
@@ -98,7 +98,7 @@ class Map:
     value: Type
 
     def json(self) -> Any:
-        """The type in Spark's schema JSON."""
+        """Return the type in Spark's schema JSON."""
         return {
             "type": "map",
             "keyType": self.key.json(),
@@ -107,7 +107,7 @@ class Map:
         }
 
     def sql(self) -> str:
-        """The type in SQL."""
+        """Return the type in SQL."""
         return f"map<{self.key.sql()},{self.value.sql()}>"
 
 
@@ -118,11 +118,11 @@ class Struct:
     fields: tuple[Field, ...]
 
     def json(self) -> Any:
-        """The type in Spark's schema JSON."""
+        """Return the type in Spark's schema JSON."""
         return {"type": "struct", "fields": [field.json() for field in self.fields]}
 
     def sql(self) -> str:
-        """The type in SQL."""
+        """Return the type in SQL."""
         return f"struct<{','.join(f'{quote_name(field.name)}:{field.type.sql()}' for field in self.fields)}>"
 
 
@@ -144,13 +144,13 @@ class Field:
     physical: str | None = None
 
     def json(self) -> dict[str, Any]:
-        """The field in Spark's schema JSON."""
+        """Return the field in Spark's schema JSON."""
         mapping = {_ID: self.id, _PHYSICAL: self.physical} if self.id is not None else {}
         return {"name": self.name, "type": self.type.json(), "nullable": True, "metadata": mapping}
 
 
 def type_from_json(body: Any) -> Type:
-    """The type that Spark's schema JSON describes, without nullability and comments."""
+    """Return the type that Spark's schema JSON describes, without nullability and comments."""
     if isinstance(body, str):
         found = DECIMAL.fullmatch(body)
         return Decimal(int(found[1]), int(found[2])) if found else Simple(body)
@@ -166,13 +166,13 @@ def type_from_json(body: Any) -> Type:
 
 
 def field_from_json(body: Mapping[str, Any]) -> Field:
-    """A field of Spark's schema JSON."""
+    """Return a field of Spark's schema JSON."""
     mapping = body.get("metadata") or {}
     return Field(body["name"], type_from_json(body["type"]), mapping.get(_ID), mapping.get(_PHYSICAL))
 
 
 def widens(narrow: Type, wide: Type) -> bool:
-    """Whether Spark reads a Parquet column of one type as the other without a rewrite and without loss."""
+    """Return whether Spark reads a Parquet column of one type as the other without a rewrite and without loss."""
     if isinstance(narrow, Decimal) and isinstance(wide, Decimal):
         more = wide.scale - narrow.scale
         return more >= 0 and wide.precision - narrow.precision >= more and wide != narrow
@@ -180,12 +180,12 @@ def widens(narrow: Type, wide: Type) -> bool:
 
 
 def grows(narrow: Type, wide: Type) -> bool:
-    """Whether a column of one type can become one of the other, without loss and without a rewrite of its files."""
+    """Return whether a column of one type can become one of the other, without loss and without a rewrite of its files."""
     return widens(narrow, wide) or (narrow, wide) == (Simple("date"), Simple("timestamp_ntz"))
 
 
 def inner_fields(kind: Type) -> Iterator[Field]:
-    """The fields of the structs in a type, at every depth."""
+    """Yield the fields of the structs in a type, at every depth."""
     match kind:
         case Struct(fields):
             for field in fields:
@@ -199,7 +199,7 @@ def inner_fields(kind: Type) -> Iterator[Field]:
 
 
 def levels(kind: Type) -> int:
-    """Depth of nesting of structs, arrays and maps in a type."""
+    """Return the depth of nesting of structs, arrays and maps in a type."""
     match kind:
         case Struct(fields):
             return 1 + max((levels(field.type) for field in fields), default=0)
@@ -211,7 +211,7 @@ def levels(kind: Type) -> int:
 
 
 def strip_ids(kind: Type) -> Type:
-    """The type without the ids and physical names that a table gives its fields."""
+    """Return the type without the ids and physical names that a table gives its fields."""
     match kind:
         case Struct(fields):
             return Struct(tuple(replace(field, type=strip_ids(field.type), id=None, physical=None) for field in fields))
@@ -224,12 +224,12 @@ def strip_ids(kind: Type) -> Type:
 
 
 def quote_name(name: str) -> str:
-    """A name as a quoted SQL identifier."""
+    """Return a name as a quoted SQL identifier."""
     return f"`{name.replace('`', '``')}`"
 
 
 def fold_name(name: str) -> str:
-    """Returns the form in which names are compared: Spark takes two names for one if their forms are equal.
+    """Return the form in which names are compared: Spark takes two names for one if their forms are equal.
 
     It is Java's `String.equalsIgnoreCase`: each character becomes upper case and then lower case. `str.lower` differs:
     for Spark the micro sign is the Greek letter mu, and the Turkish letters İ and ı are an i. `Names` of platform/jvm

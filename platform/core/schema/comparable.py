@@ -9,12 +9,12 @@ from tidegate.platform.core.schema.exact_json import exact_json
 
 
 def is_comparable(kind: Type) -> bool:
-    """Returns whether Spark compares values of a type as they are. It compares no map and no variant."""
+    """Return whether Spark compares values of a type as they are. It compares no map and no variant."""
     return not _contains_type(kind, lambda part: isinstance(part, Map) or part == Simple("variant"))
 
 
 def comparable_value(kind: Type, value: str, *, level: int = 0) -> str:
-    """Returns SQL of a value with each of its maps as a list of entries by key. Other values stay as they are.
+    """Return SQL of a value with each of its maps as a list of entries by key. Other values stay as they are.
 
     Two maps are equal if they have the same entries. As JSON, they would differ by the order of these entries.
 
@@ -45,7 +45,7 @@ def comparable_value(kind: Type, value: str, *, level: int = 0) -> str:
 
 
 def _contains_type(kind: Type, is_one: Callable[[Type], bool]) -> bool:
-    """Returns whether a type is one of those that are looked for, or a list or a struct with such a type in it."""
+    """Return whether a type is one of those that are looked for, or a list or a struct with such a type in it."""
     match kind:
         case Array(element):
             return _contains_type(element, is_one)

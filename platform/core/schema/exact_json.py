@@ -15,15 +15,15 @@ _FORMATS = ", ".join(literal(text) for option in EXACT_TIMES.items() for text in
 
 
 def exact_json(value: str) -> str:
-    """Returns SQL of a struct as JSON, in which different values differ."""
+    """Return SQL of a struct as JSON, in which different values differ."""
     return f"to_json({value}, map({_FORMATS}))"
 
 
 def from_exact_json(text: str, sql_type: str) -> str:
-    """Returns SQL of the struct of a type whose JSON is in a text."""
+    """Return SQL of the struct of a type whose JSON is in a text."""
     return read_exact_json(literal(text), sql_type)
 
 
 def read_exact_json(value: str, sql_type: str) -> str:
-    """Returns SQL of the struct of a type whose JSON is the value of an expression."""
+    """Return SQL of the struct of a type whose JSON is the value of an expression."""
     return f"from_json({value}, {literal(sql_type)}, map({_FORMATS}))"

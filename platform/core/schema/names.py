@@ -35,7 +35,7 @@ _NEEDS_MAPPING = re.compile(r"[ ,;{}()\n\t=]")
 
 
 def needs_mapping(fields: Iterable[Field]) -> bool:
-    """Whether Delta accepts these names, at every depth, only in a table that maps its columns."""
+    """Return whether Delta accepts these names, at every depth, only in a table that maps its columns."""
     return any(_NEEDS_MAPPING.search(inner.name) for field in fields for inner in (field, *inner_fields(field.type)))
 
 
@@ -109,7 +109,7 @@ def check_columns(names: Collection[str], *, ours: Collection[str], reserved: Co
 
 
 def usable_fields(fields: Iterable[Field]) -> list[Field]:
-    """The fields that can be columns of a loaded table. A row with other fields is refused."""
+    """Return the fields that can be columns of a loaded table. A row with other fields is refused."""
     found: dict[str, Field] = {}
     left = MAX_FIELDS
     for field in fields:
@@ -155,7 +155,7 @@ def _structs(field: Field) -> Iterable[tuple[Field, ...]]:
 
 
 def silver_source_columns(fields: Iterable[Field], *, is_registered: bool) -> tuple[Field, ...]:
-    """Returns the columns of a bronze table from which silver is merged: without those that Tidegate adds.
+    """Return the columns of a bronze table from which silver is merged: without those that Tidegate adds.
 
     Args:
         fields: the columns of the bronze table.
@@ -166,7 +166,7 @@ def silver_source_columns(fields: Iterable[Field], *, is_registered: bool) -> tu
 
 
 def suggest_names(name: str, known: Sequence[str]) -> str:
-    """Suggest existing column names for an unknown one: all of them, or the closest matches of many."""
+    """Return suggest existing column names for an unknown one: all of them, or the closest matches of many."""
     if len(known) <= _MAX_NAMED:
         return f"it has {', '.join(known)}"
     spelled = {fold_name(other): other for other in known}

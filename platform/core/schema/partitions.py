@@ -20,7 +20,7 @@ _FLOAT = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]{1,9})?")
 
 
 def check_partition(values: Mapping[str, str | None], columns: Sequence[Field]) -> dict[str, str | None]:
-    """The partition values of a path, under the table's spelling of the columns.
+    """Return the partition values of a path, under the table's spelling of the columns.
 
     Args:
         values: Hive values of the path.

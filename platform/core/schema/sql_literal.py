@@ -13,7 +13,7 @@ _MARKS = ("--", "/*", "\\")
 
 
 def literal(value: str | bool | int) -> str:
-    """Returns a value as a SQL literal."""
+    """Return a value as a SQL literal."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -23,12 +23,12 @@ def literal(value: str | bool | int) -> str:
 
 
 def parenthesize(text: str) -> str:
-    """Returns an expression in parentheses. They are on lines of their own: the text may end in a comment."""
+    """Return an expression in parentheses. They are on lines of their own: the text may end in a comment."""
     return f"(\n{text}\n)"
 
 
 def format_on_one_line(sql: str) -> str:
-    """Returns SQL to show, on one line if that does not change its meaning.
+    """Return SQL to show, on one line if that does not change its meaning.
 
     Spaces in quotes stay. SQL with a comment or a backslash is returned as it is.
     """
@@ -38,10 +38,10 @@ def format_on_one_line(sql: str) -> str:
 
 
 def properties_sql(properties: Mapping[str, str]) -> str:
-    """Returns table properties as SQL has them within the parentheses of TBLPROPERTIES."""
+    """Return table properties as SQL has them within the parentheses of TBLPROPERTIES."""
     return ", ".join(f"{literal(name)} = {literal(value)}" for name, value in properties.items())
 
 
 def delta_table(location: str) -> str:
-    """Returns a Delta table as SQL names it by its location. A location may contain what a key of S3 may."""
+    """Return a Delta table as SQL names it by its location. A location may contain what a key of S3 may."""
     return f"delta.{quote_name(location)}"

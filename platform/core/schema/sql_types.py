@@ -41,7 +41,7 @@ _JSON_NAME = {
 
 
 def simple_type(sql: str) -> Simple | Decimal:
-    """The type that a simple SQL type names.
+    """Return the type that a simple SQL type names.
 
     Raises:
         ValueError: not a simple SQL type.
@@ -62,7 +62,7 @@ def simple_type(sql: str) -> Simple | Decimal:
 
 
 def parse_sql_type(sql: str) -> Type:
-    """The type that a SQL type names, nested ones included.
+    """Return the type that a SQL type names, nested ones included.
 
     Raises:
         ValueError: not a type of Spark SQL.

@@ -75,12 +75,12 @@ class TableSchema:
 
     @classmethod
     def from_spark(cls, body: Mapping[str, Any], partitions: Sequence[str]) -> TableSchema:
-        """The schema of a table that exists, from Spark's schema JSON."""
+        """Return the schema of a table that exists, from Spark's schema JSON."""
         return cls(tuple(field_from_json(field) for field in body.get("fields", ())), tuple(partitions))
 
     @classmethod
     def from_declared(cls, declared: Mapping[str, str], partitions: Mapping[str, str]) -> TableSchema:
-        """The schema of a table before its first file.
+        """Return the schema of a table before its first file.
 
         Args:
             declared: SQL types of the columns that the configuration names.
@@ -121,19 +121,19 @@ class TableSchema:
         return data is not None and data.type == VARIANT
 
     def missing_fields(self, fields: Iterable[Field]) -> Iterator[tuple[tuple[str, ...], Type]]:
-        """The fields, nested ones too, that the schema lacks: path and type, in the form of ADD COLUMNS."""
+        """Yield the fields, nested ones too, that the schema lacks: path and type, in the form of ADD COLUMNS."""
         yield from _missing_fields(self.fields, fields, ())
 
     def type_changes(self, fields: Iterable[Field]) -> Iterator[tuple[str, Type, Type]]:
-        """The fields, nested ones too, that the schema has with another type: name, its type, type of the field."""
+        """Yield the fields, nested ones too, that the schema has with another type: name, its type, type of the field."""
         yield from _type_changes(self.fields, fields, "")
 
     def find_column(self, name: str) -> Field | None:
-        """A column by its name; case does not count."""
+        """Return a column by its name; case does not count."""
         return next((field for field in self.fields if fold_name(field.name) == fold_name(name)), None)
 
     def accept_fields(self, fields: Iterable[Field], policy: Policy, *, reserved: Collection[str] = ()) -> TableSchema:
-        """The schema after a file with these columns is in the table. Returns `self` if the file adds nothing.
+        """Return the schema after a file with these columns is in the table. Returns `self` if the file adds nothing.
 
         A column of the path that is also in the file is ignored here: the reader checks whether their values agree.
 
@@ -178,7 +178,7 @@ class TableSchema:
         return replace(self, fields=found, widened=widened)
 
     def with_missing_fields(self, fields: Iterable[Field]) -> TableSchema:
-        """The schema with the missing fields added, nested ones too. Fields that it has keep their type.
+        """Return the schema with the missing fields added, nested ones too. Fields that it has keep their type.
 
         Args:
             fields: each name once.
@@ -197,7 +197,7 @@ class TableSchema:
         return self if found == self.fields else replace(self, fields=found)
 
     def with_field_types(self, fields: Iterable[Field]) -> TableSchema:
-        """The schema with the types of these fields, at every depth. Fields that it lacks are left out.
+        """Return the schema with the types of these fields, at every depth. Fields that it lacks are left out.
 
         Each type must be one that the column can become.
         """
@@ -205,15 +205,18 @@ class TableSchema:
         return self if wider == self.fields else replace(self, fields=wider, widened=True)
 
     def without_columns(self, names: Collection[str]) -> TableSchema:
-        """The schema without some columns."""
+        """Return the schema without some columns."""
         return replace(self, fields=tuple(field for field in self.fields if field.name not in names))
 
     def with_leading_fields(self, fields: Iterable[Field]) -> TableSchema:
-        """The schema with more columns before the columns of files: Delta keeps bounds only of the first columns."""
+        """Return the schema with more columns before the columns of files: Delta keeps bounds only of the first
+        columns.
+        """
         return replace(self, fields=(*fields, *self.columns, *self.partition_fields))
 
     def to_delta(self) -> tuple[TableSchema, dict[str, str]]:
-        """The schema of the table that has these columns, in the form that Delta accepts, and the properties it needs.
+        """Return the schema of the table that has these columns, in the form that Delta accepts, and the properties it
+        needs.
 
         What only a preparation knows is left out: which types are configured, and that the table does not exist yet.
 
@@ -233,18 +236,18 @@ class TableSchema:
         return (WIDENED if self.widened else {}) | statistics | self.ids.to_properties(self.fields)
 
     def to_spark(self) -> dict[str, Any]:
-        """Spark's schema JSON, parsed."""
+        """Return Spark's schema JSON, parsed."""
         return {"type": "struct", "fields": [field.json() for field in self.fields]}
 
     def sql(self) -> str:
-        """The columns that files hold as a column list of SQL."""
+        """Return the columns that files hold as a column list of SQL."""
         return columns_sql(self.columns)
 
     def _walk_fields(self) -> Iterable[Field]:
         return (inner for field in self.fields for inner in (field, *inner_fields(field.type)))
 
     def _merge_types(self, known: Type, given: Type, path: str, policy: Policy, *, fixed: bool) -> Type:
-        """The column's type after it has accepted the file's type."""
+        """Return the column's type after it has accepted the file's type."""
         match known, given:
             case Struct(), Struct():
                 return self._merged_struct(known, given, path, policy, fixed=fixed)
@@ -289,7 +292,7 @@ def _require_spelling(known: str, given: str, above: str) -> None:
 
 
 def _remedy(known: Type, given: Type) -> str:
-    """The remedy for a column whose type differs from the table's."""
+    """Return the remedy for a column whose type differs from the table's."""
     declared = (
         "or, for a type that takes both, say it under `columns` of the table in lake.yaml and start the table over "
         "(tidegate reset)"
@@ -354,7 +357,7 @@ def _nested_type_changes(known: Type, wanted: Type, name: str) -> Iterator[tuple
 
 
 def _with_types(known: Iterable[Field], wanted: Iterable[Field]) -> tuple[Field, ...]:
-    """The fields, with the types of the wanted fields of their names."""
+    """Return the fields, with the types of the wanted fields of their names."""
     types = {fold_name(field.name): field.type for field in wanted}
     return tuple(
         replace(field, type=_with_nested_types(field.type, types.get(fold_name(field.name), field.type)))
@@ -375,5 +378,5 @@ def _with_nested_types(known: Type, wanted: Type) -> Type:
 
 
 def columns_sql(fields: Iterable[Field]) -> str:
-    """Fields as a column list of SQL."""
+    """Return fields as a column list of SQL."""
     return ", ".join(f"{quote_name(field.name)} {field.type.sql()}" for field in fields)

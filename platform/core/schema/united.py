@@ -37,13 +37,13 @@ class ExactNumber(Simple):
 
 
 def parse_shown_field(body: Mapping[str, Any]) -> Field:
-    """Returns a column that the server shows of the files of a format."""
+    """Return a column that the server shows of the files of a format."""
     field = field_from_json(body)
     return replace(field, type=_mark_exact(field.type)) if (body.get("metadata") or {}).get(_EXACT) else field
 
 
 def add_missing_fields(known: Type, given: Type, *, fixed: bool = False) -> Type:
-    """Returns a type with the fields of the other type that it lacks, at every depth. Its other parts stay.
+    """Return a type with the fields of the other type that it lacks, at every depth. Its other parts stay.
 
     Args:
         known: the type.
@@ -67,7 +67,7 @@ def add_missing_fields(known: Type, given: Type, *, fixed: bool = False) -> Type
 
 
 def narrowest_columns(shown: Iterable[Iterable[Field]]) -> list[Field]:
-    """Returns the columns that several formats show, each once, in the order of their first one.
+    """Return the columns that several formats show, each once, in the order of their first one.
 
     The types do not depend on the order: each is the narrowest that holds the values of all, or text without values.
     """
@@ -86,7 +86,7 @@ def _each_once(shown: Iterable[Iterable[Field]]) -> list[Field]:
 
 
 def common_type(left: Type, right: Type) -> Type:
-    """Returns the narrowest type that holds the values of two inferred types, at every depth; text if no other does."""
+    """Return the narrowest type that holds the values of two inferred types, at every depth; text if no other does."""
     if left == right:
         return left
     if isinstance(left, ExactNumber) or isinstance(right, ExactNumber):

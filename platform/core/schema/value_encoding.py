@@ -73,7 +73,7 @@ def _decode_whole(value: str, given: Type) -> str:
 
 
 def _time(thousands: int, sql: str) -> Callable[[str, Type], str]:
-    """Returns the SQL of times that are whole numbers.
+    """Return the SQL of times that are whole numbers.
 
     Args:
         thousands: by what the number of microseconds is larger than `infinity` in this unit.
@@ -102,7 +102,7 @@ def _decimal(type: Decimal) -> Callable[[str, Type], str]:
 
 
 def _scaled_decimal_sql(value: str, given: Struct, type: Decimal) -> str:
-    """Returns SQL of a decimal that comes with its scale. A cast would round one that has more digits than the type."""
+    """Return SQL of a decimal that comes with its scale. A cast would round one that has more digits than the type."""
     fields = {fold_name(field.name): field for field in given.fields}
     if not fields.keys() >= {"scale", "value"}:
         raise NotEncoded(f"is {given.sql()}, and an encoded number is text, binary, or a struct of `scale` and `value`")
@@ -131,7 +131,7 @@ def _scaled_decimal_sql(value: str, given: Struct, type: Decimal) -> str:
 
 
 def _number(value: str, given: Type) -> str:
-    """Returns SQL of the text of the whole number that bytes stand for, in two's complement, the highest byte first."""
+    """Return SQL of the text of the whole number that bytes stand for, in two's complement, the highest byte first."""
     # It is added up as a decimal, because SQL has no such number of 16 bytes.
     digits = "CAST(conv(hex(substring({bytes}, {place}, 1)), 16, 10) AS DECIMAL(38, 0))"
     data = _bytes(value, given)
@@ -151,7 +151,7 @@ def _number(value: str, given: Type) -> str:
 
 
 def _time_of_day(digits: int) -> Encoding:
-    """Returns the encoding of a time of day as a number of parts of a second, of which a second has 10 to the `digits`.
+    """Return the encoding of a time of day as a number of parts of a second, of which a second has 10 to the `digits`.
 
     The text is that of a time of day in Avro. MySQL has times below zero and of more than a day.
     """
@@ -186,7 +186,7 @@ _ENCODINGS: Mapping[str, Encoding] = {
 
 
 def _optional_decoding(encoding: Encoding) -> Encoding:
-    """Returns the encoding for columns that may have the type itself, as files of Avro and Parquet do."""
+    """Return the encoding for columns that may have the type itself, as files of Avro and Parquet do."""
 
     def sql(value: str, given: Type) -> str:
         if given == encoding.type or widens(given, encoding.type):
@@ -199,7 +199,7 @@ def _optional_decoding(encoding: Encoding) -> Encoding:
 
 
 def encoding(text: str) -> Encoding:
-    """Returns the encoding of a name in `lake.yaml`.
+    """Return the encoding of a name in `lake.yaml`.
 
     Args:
         text: `days`, `milliseconds`, `microseconds` or `nanoseconds` since 1970, `time_milliseconds` and others since

@@ -25,7 +25,7 @@ _Result = TypeVar("_Result")
 def with_awaited(
     build: Callable[[Sequence[Field]], _Result], columns: Sequence[Field], declared: Mapping[str, str]
 ) -> _Result:
-    """Returns what is built over bronze's columns and those that are awaited, which are found one after another.
+    """Return what is built over bronze's columns and those that are awaited, which are found one after another.
 
     A column that `columns` of the table declares has that type. Another one that `row` names is NULL without
     a type, unless its name is like that of a column, which is probably meant.
@@ -70,7 +70,7 @@ def _awaited_field(name: str, declared: Mapping[str, str]) -> Field:
 
 
 def with_nulls(relation: str, awaited: Sequence[Field]) -> str:
-    """Returns a relation of bronze's rows that has the awaited columns, too."""
+    """Return a relation of bronze's rows that has the awaited columns, too."""
     if not awaited:
         return relation
     nulls = (
@@ -83,7 +83,7 @@ def with_nulls(relation: str, awaited: Sequence[Field]) -> str:
 
 
 def awaited_encodings(silver: SilverSpec, names: Sequence[str]) -> list[tuple[Field, str]]:
-    """Returns the columns of a feed that `decode` names and that no row has had a value of yet, with SQL of them.
+    """Return the columns of a feed that `decode` names and that no row has had a value of yet, with SQL of them.
 
     Files of JSON do not have such a column. Silver has it from its birth on, with the type that its values will have.
 

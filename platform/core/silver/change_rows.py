@@ -22,7 +22,7 @@ _IS, _SOME, _EVERY = "_tidegate_after", "_tidegate_some_after", "_tidegate_every
 
 
 def snapshot_query(location: str, version: int, own: Sequence[str]) -> str:
-    """Returns the query of all rows that the view has at a version, as inserts, with the columns of that version.
+    """Return the query of all rows that the view has at a version, as inserts, with the columns of that version.
 
     Args:
         location: `s3a://` URI of the silver table.
@@ -35,7 +35,7 @@ def snapshot_query(location: str, version: int, own: Sequence[str]) -> str:
 
 
 def changes_query(location: str, version: int, keys: Sequence[str], own: Sequence[str]) -> str:
-    """Returns the query of the rows of the view that the commit of a version changed.
+    """Return the query of the rows of the view that the commit of a version changed.
 
     A tombstone is no row of the view. So a row that becomes a tombstone is a delete, and a key that comes back is an
     insert. Tidegate's merge and Delta's write an update as different pairs of rows, and here they become one form: a
@@ -64,7 +64,7 @@ def changes_query(location: str, version: int, keys: Sequence[str], own: Sequenc
 
 
 def remaining_change_type(keys: Sequence[str]) -> str:
-    """Returns SQL of the change type of rows of which some were left out: half of an update is a delete or an insert.
+    """Return SQL of the change type of rows of which some were left out: half of an update is a delete or an insert.
 
     Args:
         keys: SQL of the key.
@@ -78,7 +78,7 @@ def remaining_change_type(keys: Sequence[str]) -> str:
 
 
 def exported_columns(fields: Sequence[Field], own: Sequence[str], *, is_text: bool) -> list[str]:
-    """Returns the SQL of each column of an export.
+    """Return the SQL of each column of an export.
 
     Args:
         fields: the columns of the silver table.

@@ -43,7 +43,7 @@ class Expectation:
 
 
 def expectations(silver: SilverSpec) -> tuple[Expectation, ...]:
-    """Returns the expectations of a table.
+    """Return the expectations of a table.
 
     A condition that is NULL does not hold. Deletes, truncates and rows that `skip_when` leaves out are not asked: their
     other columns may be empty.
@@ -71,7 +71,7 @@ def _violation_condition(condition: str, not_asked: str) -> str:
 
 
 def conditions(silver: SilverSpec) -> dict[str, str]:
-    """Returns all conditions over bronze's row, by how `lake.yaml` names them.
+    """Return all conditions over bronze's row, by how `lake.yaml` names them.
 
     Args:
         silver: the options, after a preset has set its own.
@@ -88,7 +88,7 @@ def conditions(silver: SilverSpec) -> dict[str, str]:
 
 
 def skip_condition(silver: SilverSpec) -> str | None:
-    """Returns the condition that a row does not enter silver, by `skip_when` or an expectation. None if every row does.
+    """Return the condition that a row does not enter silver, by `skip_when` or an expectation. None if every row does.
 
     Args:
         silver: the options, after a preset has set its own.
@@ -101,7 +101,7 @@ def skip_condition(silver: SilverSpec) -> str | None:
 
 
 def dropping_expectation_sql(all_of_table: Sequence[Expectation]) -> str:
-    """Returns SQL of the name of the first expectation that keeps a row out of silver. NULL if none does."""
+    """Return SQL of the name of the first expectation that keeps a row out of silver. NULL if none does."""
     cases = [
         f"WHEN {each.violated} THEN {literal(each.name)}" for each in all_of_table if each.action is OnViolation.DROP
     ]
@@ -109,7 +109,7 @@ def dropping_expectation_sql(all_of_table: Sequence[Expectation]) -> str:
 
 
 def option_with(silver: SilverSpec, fragment: str) -> str | None:
-    """Returns how `lake.yaml` names the expression that a fragment of SQL is of. None if no expression has it.
+    """Return how `lake.yaml` names the expression that a fragment of SQL is of. None if no expression has it.
 
     Args:
         silver: the options.

@@ -50,7 +50,7 @@ class ExportManifest:
     files: tuple[ExportedFile, ...]
 
     def to_json(self) -> str:
-        """Returns the body of the manifest."""
+        """Return the body of the manifest."""
         return json.dumps({"format_version": FORMAT, **asdict(self)}, indent=2)
 
 
@@ -72,12 +72,12 @@ class ExportMark:
     folder: str | None = None
 
     def to_json(self) -> str:
-        """Returns the body of the mark."""
+        """Return the body of the mark."""
         return json.dumps(asdict(self))
 
     @classmethod
     def from_json(cls, text: str | bytes, where: str) -> ExportMark:
-        """Reads a mark.
+        """Read a mark.
 
         Raises:
             ValueError: the text is no mark. The message names it.
@@ -92,5 +92,5 @@ class ExportMark:
 
 
 def manifest_name(version: int) -> str:
-    """Returns the name of the manifest of a version. Names have the order of versions."""
+    """Return the name of the manifest of a version. Names have the order of versions."""
     return f"{version:020}.json"

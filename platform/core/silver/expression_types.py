@@ -42,12 +42,12 @@ class UnfitExpression(ConfigurationError, ValueError):
 
 
 def entries(**options: Iterable[str]) -> list[str]:
-    """Returns the names of the entries of options, as errors name them."""
+    """Return the names of the entries of options, as errors name them."""
     return [f"{option}.{entry}" for option, entries in options.items() for entry in entries]
 
 
 def types_over(types_of: TypesOf, relation: str, options: Sequence[str]) -> Callable[[Sequence[str]], Sequence[Type]]:
-    """Returns a function that returns the types of expressions over a relation.
+    """Return a function that returns the types of expressions over a relation.
 
     Args:
         types_of: returns the types of expressions.
@@ -69,7 +69,7 @@ def types_over(types_of: TypesOf, relation: str, options: Sequence[str]) -> Call
 
 
 def unfit_option(text: str, error: UnfitExpression, option: str) -> UnsuitableColumns:
-    """Returns the error of an option whose expression does not fit.
+    """Return the error of an option whose expression does not fit.
 
     Args:
         text: of the error.

@@ -38,7 +38,7 @@ class History:
 
 
 def history(silver: SilverSpec, order_types: Sequence[Type], tracked: Sequence[str]) -> History | None:
-    """Returns the history of a silver table; None if it has the newest row of each key.
+    """Return the history of a silver table; None if it has the newest row of each key.
 
     Args:
         silver: the options, after a preset has set its own.
@@ -60,7 +60,7 @@ def history(silver: SilverSpec, order_types: Sequence[Type], tracked: Sequence[s
 
 
 def recorded_history(silver: SilverSpec) -> dict[str, str]:
-    """Returns the properties of a silver table that record how its history is made."""
+    """Return the properties of a silver table that record how its history is made."""
     if not silver.is_history:
         return {}
     tracked = (

@@ -20,7 +20,7 @@ class WrongKey(DataError, ValueError):
 
 
 def key_values(name: str, keys: Sequence[str], given: Sequence[str]) -> tuple[str | None, ...]:
-    """Returns the value of each part of a key, as text. None is NULL.
+    """Return the value of each part of a key, as text. None is NULL.
 
     `NULL` in any case means that; a value within single quotes is taken as it is.
 
@@ -55,13 +55,13 @@ def _value(text: str) -> str | None:
 
 
 def _quote_argument(argument: str) -> str:
-    """Returns an argument as a shell takes it. The name of a column may have `$` or a backtick."""
+    """Return an argument as a shell takes it. The name of a column may have `$` or a backtick."""
     is_plain = argument.replace("_", "").replace("=…", "").replace(".", "").isalnum()
     return argument if is_plain else shlex.quote(argument)
 
 
 def text_of(kind: Type, value: str) -> str:
-    """Returns SQL of the text of a value. Different values have different texts.
+    """Return SQL of the text of a value. Different values have different texts.
 
     A struct and an array have JSON, and binary values have base64.
     """
@@ -71,14 +71,14 @@ def text_of(kind: Type, value: str) -> str:
 
 
 def value_of(kind: Type, text: str) -> str:
-    """Returns SQL of the value that has a text."""
+    """Return SQL of the value that has a text."""
     if isinstance(kind, Array | Struct):
         return from_exact_json(text, kind.sql())
     return f"unbase64({literal(text)})" if kind == _BINARY else cast(_TEXT, kind, literal(text))
 
 
 def is_missing_value(kind: Type, text: str) -> str:
-    """Returns the condition that a text is that of no value."""
+    """Return the condition that a text is that of no value."""
     if isinstance(kind, Array | Struct):
         return "false" if _is_json(text, list if isinstance(kind, Array) else dict) else "true"
     given = literal(text)

@@ -11,7 +11,7 @@ from tidegate.platform.core.silver.rules import MergeRules
 
 
 def column_sources(rules: MergeRules, bronze: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Returns the columns of bronze that decide the value of each column of silver, in bronze's order.
+    """Return the columns of bronze that decide the value of each column of silver, in bronze's order.
 
     A column whose expression cannot be read is left out: the merge does not depend on this.
 
@@ -36,7 +36,7 @@ def column_sources(rules: MergeRules, bronze: Sequence[str]) -> dict[str, tuple[
 
 
 def _named_columns(sql: str, known: Mapping[str, str]) -> set[str]:
-    """Returns those of the known columns that an expression names, alone or with a nested field.
+    """Return those of the known columns that an expression names, alone or with a nested field.
 
     Args:
         sql: an expression.

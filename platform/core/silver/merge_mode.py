@@ -61,7 +61,7 @@ class MergeMode(Enum):
         late: str | None = None,
         emptied: str | None = None,
     ) -> str:
-        """Returns the clauses of a MERGE of source rows `s` into a silver table `t`.
+        """Return the clauses of a MERGE of source rows `s` into a silver table `t`.
 
         Every source row is newer than each truncate, so a row of the table that a truncate deletes is replaced if its
         key is in the source.
@@ -83,7 +83,7 @@ class MergeMode(Enum):
         return " ".join([*matched, *deletes, *filter(None, [emptied]), *clauses[first:]])
 
     def newer_condition(self, order: Sequence[str], tie: str = "true") -> str:
-        """Returns the condition that a row `s` is newer than the row `t` of its key.
+        """Return the condition that a row `s` is newer than the row `t` of its key.
 
         The columns of the order are compared one after the other. If all of them are equal, the row of the later batch
         is newer. A row of the same batch is newer, too, so that a batch can be merged again. NULL is older than every

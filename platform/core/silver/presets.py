@@ -62,7 +62,7 @@ _NO_ORDER = "begin_lsn"
 
 
 def resolve_presets(silver: SilverSpec, columns: Sequence[Field]) -> SilverSpec:
-    """Returns the options with those that a preset sets. Options that are given in `lake.yaml` stay.
+    """Return the options with those that a preset sets. Options that are given in `lake.yaml` stay.
 
     Args:
         silver: `silver` of the table in `lake.yaml`.
@@ -101,7 +101,7 @@ class Inserts:
 
 
 def inserts(silver: SilverSpec, columns: Sequence[Field]) -> Inserts | None:
-    """Returns which rows insert a key, if the kind of the feed says it.
+    """Return which rows insert a key, if the kind of the feed says it.
 
     Args:
         silver: the options.
@@ -166,7 +166,7 @@ def _envelope(silver: SilverSpec, start: str, fields: dict[str, Field], *, rescu
 
 
 def _is_half(start: str, *, rescues: bool) -> str:
-    """Returns the condition that bronze lacks `after` of an update, because it is of a person who was forgotten.
+    """Return the condition that bronze lacks `after` of an update, because it is of a person who was forgotten.
 
     The key has left the person of `before`. An `after` that did not fit its column is among the rescued values.
     """
@@ -175,7 +175,7 @@ def _is_half(start: str, *, rescues: bool) -> str:
 
 
 def _flattened_options(silver: SilverSpec, start: str, fields: dict[str, Field]) -> dict[str, Any]:
-    """Returns the options for rows of `ExtractNewRecordState`, whose metadata have names with two underscores."""
+    """Return the options for rows of `ExtractNewRecordState`, whose metadata have names with two underscores."""
     metadata = [field.name for name, field in fields.items() if name.startswith("__")]
     names = {fold_name(name) for name in metadata}
     if not names & FLAT_MARKS:
@@ -203,7 +203,7 @@ def _flattened_options(silver: SilverSpec, start: str, fields: dict[str, Field])
 
 
 def _dms(silver: SilverSpec, columns: Sequence[Field]) -> dict[str, Any]:
-    """Returns the options for rows of AWS DMS. A full load has no column `Op`, unless it is asked for."""
+    """Return the options for rows of AWS DMS. A full load has no column `Op`, unless it is asked for."""
     op = _group_by_name(columns).get("op")
     if op is None:
         return {}
@@ -211,7 +211,7 @@ def _dms(silver: SilverSpec, columns: Sequence[Field]) -> dict[str, Any]:
 
 
 def _row(before_name: str, before: Struct | None, after_name: str, after: Struct | None) -> str:
-    """Returns SQL of the row that an event is about: `after`, or `before` of a delete.
+    """Return SQL of the row that an event is about: `after`, or `before` of a delete.
 
     If one of them is always null in a file, its inferred fields may differ from those in other files.
     """
@@ -235,7 +235,7 @@ def _row(before_name: str, before: Struct | None, after_name: str, after: Struct
 
 
 def _convert_value(given: Type, wanted: Type, value: str) -> str:
-    """Returns SQL of a value in a type that has its fields. A CAST alone takes fields by their place."""
+    """Return SQL of a value in a type that has its fields. A CAST alone takes fields by their place."""
     return f"CAST({align_value(given, wanted, value)} AS {wanted.sql()})"
 
 
@@ -254,7 +254,7 @@ def _group_by_name(fields: Sequence[Field]) -> dict[str, Field]:
 
 
 def log_position(start: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Returns the order by the position in the database's log; empty if the rows do not have it.
+    """Return the order by the position in the database's log; empty if the rows do not have it.
 
     Args:
         start: what the names of the fields begin with in SQL, such as `source.` or, of flattened rows, `__source_`.
@@ -272,12 +272,12 @@ def log_position(start: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_optional(part: str) -> bool:
-    """Returns whether a part of an order is a field that some rows have no value of."""
+    """Return whether a part of an order is a field that some rows have no value of."""
     return _field(part) in _OPTIONAL
 
 
 def comparable_position(part: str, columns: Sequence[Field]) -> str:
-    """Returns a part of an order as SQL that compares as the positions do.
+    """Return a part of an order as SQL that compares as the positions do.
 
     After `mysql-bin.999999` comes `mysql-bin.1000000`, which is less as a text. A tilde for each digit after the sixth
     makes it greater, and leaves every other name as silver has stored it. A number
@@ -304,14 +304,14 @@ def comparable_position(part: str, columns: Sequence[Field]) -> str:
 
 
 def _field(part: str) -> str:
-    """Returns the field of `source` that a part of an order is; empty for an expression."""
+    """Return the field of `source` that a part of an order is; empty for an expression."""
     if is_expression(part):
         return ""
     return fold_name(part).rsplit(".", 1)[-1].removeprefix("__source_").removeprefix("__")
 
 
 def unavailable_condition(placeholder: str | None, kind: Type, value: str) -> str | None:
-    """Returns the SQL condition that a value is the placeholder. None if no value of the type can be.
+    """Return the SQL condition that a value is the placeholder. None if no value of the type can be.
 
     Debezium writes the placeholder as text or bytes. An array has it as the only item, an array of UUIDs has the UUID
     that Java makes of its bytes, an array of whole numbers has its bytes, and a map has it as the only key

@@ -50,13 +50,13 @@ class ChangedOption:
         return f"`{self.name}` of `silver` in lake.yaml has changed{entry} {values}"
 
     def concerns(self, reference: str) -> bool:
-        """Returns whether it is the entry of a column that a reference names: a column, a field or an expression."""
+        """Return whether it is the entry of a column that a reference names: a column, a field or an expression."""
         names = (self.before, self.now) if self.name == "rename" else (self.entry,)
         return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", reference, re.IGNORECASE) for name in names if name)
 
 
 def recorded_options(silver: SilverSpec) -> str:
-    """Returns the options that values of rows depend on, as the property has them.
+    """Return the options that values of rows depend on, as the property has them.
 
     Args:
         silver: the options as in `lake.yaml`.
@@ -67,7 +67,7 @@ def recorded_options(silver: SilverSpec) -> str:
 
 
 def changed_options(recorded: str | None, silver: SilverSpec) -> tuple[ChangedOption, ...]:
-    """Returns the options that have changed.
+    """Return the options that have changed.
 
     Args:
         recorded: the property of the table. None if an older version made it: then no change is known.
@@ -104,7 +104,7 @@ def _format_value(value: Any) -> str:
 
 
 def first_reading(n: int, app_id: str) -> dict[str, str]:
-    """Returns the property that records that rows are read after batch `n` was in the ledger.
+    """Return the property that records that rows are read after batch `n` was in the ledger.
 
     Args:
         n: the batch.
@@ -114,7 +114,7 @@ def first_reading(n: int, app_id: str) -> dict[str, str]:
 
 
 def read_after(properties: Mapping[str, str], app_id: str) -> int | None:
-    """Returns the batch that bronze had before any row of silver was read. None if silver does not record it.
+    """Return the batch that bronze had before any row of silver was read. None if silver does not record it.
 
     Args:
         properties: of the silver table.

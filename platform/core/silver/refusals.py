@@ -49,7 +49,7 @@ def refusal(
     widens: bool,
     is_rebuild: bool = False,
 ) -> str | None:
-    """Returns why no row is merged into a silver table, and what to do. None if rows can be merged.
+    """Return why no row is merged into a silver table, and what to do. None if rows can be merged.
 
     Args:
         name: of the table, without `silver.`.
@@ -87,7 +87,7 @@ def refusal(
 def _semantic_change_reason(
     spec: SilverSpec, rules: MergeRules, properties: Mapping[str, str], changed: Sequence[ChangedOption]
 ) -> str | None:
-    """Returns why key, order or values of the rows that are there mean something else than those of new rows."""
+    """Return why key, order or values of the rows that are there mean something else than those of new rows."""
     if causes := [option for option in changed if _changes_meaning(spec, option)]:
         return _format_causes(causes, "")
     for own, options in _RECORDED.items():
@@ -100,7 +100,7 @@ def _semantic_change_reason(
 
 
 def _changes_meaning(spec: SilverSpec, option: ChangedOption) -> bool:
-    """Returns whether rows have another key, order or row by an option, although their types are the same."""
+    """Return whether rows have another key, order or row by an option, although their types are the same."""
     match option.name:
         case "keys":
             # Their order does not count.
@@ -117,7 +117,7 @@ def _to_list(value: str | Sequence[str] | None) -> Sequence[str]:
 
 
 def _has_same_places(rules: MergeRules, schema: TableSchema) -> bool:
-    """Returns whether silver has key, order and times where the rules have them, and with the same fields."""
+    """Return whether silver has key, order and times where the rules have them, and with the same fields."""
     ours, theirs = ({field.name: field.type for field in fields} for fields in (schema.fields, rules.stored))
     return all(ours.get(own) == theirs.get(own) for own in (KEY, ORDER, VALID_FROM))
 
@@ -127,7 +127,7 @@ def _select_changed(options: Sequence[str], changed: Sequence[ChangedOption]) ->
 
 
 def _describe_unrecorded_change(own: str, before: str | None, now: str | None, options: Sequence[str]) -> str:
-    """Returns what has changed of a table that an older version made, which does not record its options."""
+    """Return what has changed of a table that an older version made, which does not record its options."""
     ways = " to ".join(text or "what the columns show" for text in (before, now))
     return (
         f"{own.strip('_')} has changed from {ways}, by {', '.join(f'`{option}`' for option in options)} of `silver` in "
@@ -160,10 +160,10 @@ def _column_change_reason(
 
 
 def are_alike(left: str, right: str) -> bool:
-    """Returns whether two SQL texts differ in nothing but case, spaces and quotes around names. Literals count."""
+    """Return whether two SQL texts differ in nothing but case, spaces and quotes around names. Literals count."""
     return tokens(left) == tokens(right)
 
 
 def tokens(text: str) -> tuple[str, ...]:
-    """Returns the parts of a SQL text. Names are in lower case, without quotes."""
+    """Return the parts of a SQL text. Names are in lower case, without quotes."""
     return tuple(fold_name(found["name"] or found["word"] or "") or found[0] for found in _TOKEN.finditer(text))

@@ -19,7 +19,7 @@ BRONZE = "{bronze}"
 
 
 def rows_of(row: str | None, relation: str = BRONZE, *, is_list: bool = False) -> str:
-    """Returns a relation of bronze's rows with `row` as `ROW_VALUE`.
+    """Return a relation of bronze's rows with `row` as `ROW_VALUE`.
 
     Args:
         row: as in `MergeRules`.
@@ -35,7 +35,7 @@ def rows_of(row: str | None, relation: str = BRONZE, *, is_list: bool = False) -
 def raw_columns(
     silver: SilverSpec, columns: Sequence[Field], types_of: TypesOf, relation: str = BRONZE
 ) -> tuple[list[tuple[Field, str]], bool]:
-    """Returns the columns of a row, before they are chosen and decoded, with the SQL of their values.
+    """Return the columns of a row, before they are chosen and decoded, with the SQL of their values.
 
     Returns also whether `row` is an array of rows.
 
@@ -59,6 +59,6 @@ def raw_columns(
 
 
 def skipped_rows(silver: SilverSpec, *, is_list: bool) -> str | None:
-    """Returns the condition that a row is no change. An array without elements has none, whatever the options say."""
+    """Return the condition that a row is no change. An array without elements has none, whatever the options say."""
     conditions = [condition for condition in (skip_condition(silver), is_list and f"{ROW_VALUE} IS NULL") if condition]
     return " OR ".join(f"({condition})" for condition in conditions) if is_list else skip_condition(silver)

@@ -104,7 +104,7 @@ class MergeRules:
     persons: Persons | None = None
 
     def add_row_value(self, relation: str) -> str:
-        """Returns a relation of bronze's rows with `row` as `ROW_VALUE`.
+        """Return a relation of bronze's rows with `row` as `ROW_VALUE`.
 
         Args:
             relation: the rows of bronze.
@@ -150,7 +150,7 @@ class MergeRules:
 def merge_rules(
     silver: SilverSpec, bronze: Sequence[Field], types_of: TypesOf, nulls: Sequence[Field] = ()
 ) -> MergeRules:
-    """Returns the rules of a silver table.
+    """Return the rules of a silver table.
 
     Args:
         silver: the options, after a preset has set its own (`resolve_presets`).
@@ -225,7 +225,7 @@ def _shape_columns(
 
 
 def _derivation_property(own: tuple[Field, str] | None, texts: Sequence[str]) -> dict[str, str]:
-    """Returns the property that records how a column of silver's own was derived. Empty if silver has none."""
+    """Return the property that records how a column of silver's own was derived. Empty if silver has none."""
     return {f"tidegate.silver{own[0].name}": "; ".join(" ".join(text.split()) for text in texts)} if own else {}
 
 
@@ -235,7 +235,7 @@ def _add_types(
     sql: Mapping[str, str],
     check: Callable[[Sequence[str], Sequence[str]], object],
 ) -> tuple[list[Field], dict[str, str]]:
-    """Returns the columns with the types of `decode` and `cast`, and SQL of their values."""
+    """Return the columns with the types of `decode` and `cast`, and SQL of their values."""
     decoded = {_require_field(outputs, name, "decode").name: encoding(text) for name, text in silver.decode.items()}
     casts = {_require_field(outputs, name, "cast").name: parse_sql_type(text) for name, text in silver.cast.items()}
     fields, values = [], {}
@@ -266,7 +266,7 @@ def _add_types(
 def _select_columns(
     silver: SilverSpec, fields: Sequence[Field], given: Sequence[str]
 ) -> tuple[list[Field], tuple[str, ...]]:
-    """Returns the columns of silver, and names of fields that rows have and that it must leave out."""
+    """Return the columns of silver, and names of fields that rows have and that it must leave out."""
     names = {_require_field(fields, name, "columns").name for name in silver.columns} or {
         field.name for field in fields
     }
@@ -277,7 +277,7 @@ def _select_columns(
 
 
 def _ignored_nulls(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
-    """Returns the columns whose NULL is no change."""
+    """Return the columns whose NULL is no change."""
     ignoring = [
         _require_field(fields, name, "ignore_null_updates_columns").name for name in silver.ignore_null_updates_columns
     ]
@@ -291,7 +291,7 @@ def _ignored_nulls(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
 def _keep_conditions(
     silver: SilverSpec, fields: Sequence[Field], sql: Mapping[str, str], ignoring: Sequence[str]
 ) -> dict[str, str]:
-    """Returns for each column that may keep its value the condition that a row does not change it."""
+    """Return for each column that may keep its value the condition that a row does not change it."""
     conditions: dict[str, list[str]] = {field.name: [] for field in fields}
     for name in ignoring:
         conditions[name].append(f"{sql[name]} IS NULL")
@@ -302,7 +302,7 @@ def _keep_conditions(
 
 
 def _tracked_columns(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
-    """Returns the columns whose change begins a new row of a history."""
+    """Return the columns whose change begins a new row of a history."""
     if silver.track_history_columns:
         return [_require_field(fields, name, "track_history_columns").name for name in silver.track_history_columns]
     excepted = {
@@ -316,7 +316,7 @@ def _tracked_columns(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
 
 
 def _required_order_values(silver: SilverSpec, order_values: Sequence[str], nulls: Sequence[Field]) -> tuple[str, ...]:
-    """Returns SQL of the parts of the order that every row should have."""
+    """Return SQL of the parts of the order that every row should have."""
     awaited = {quote_name(field.name) for field in nulls}
     parts = zip(silver.order, order_values, strict=True)
     required = tuple(
@@ -328,7 +328,7 @@ def _required_order_values(silver: SilverSpec, order_values: Sequence[str], null
 
 
 def _order_types(order: Sequence[Part], own: Field | None, columns: Sequence[Field]) -> list[Type]:
-    """Returns the types of the parts of the order, which silver's own column has, or else columns of bronze."""
+    """Return the types of the parts of the order, which silver's own column has, or else columns of bronze."""
     if own is not None and isinstance(own.type, Struct):
         return [field.type for field in own.type.fields]
     return [type_at(part.column, columns) for part in order]
@@ -359,7 +359,7 @@ def _parts(
     *,
     is_kept: bool,
 ) -> tuple[tuple[Part, ...], tuple[Field, str] | None, tuple[str, ...]]:
-    """Returns the parts of key or order, silver's own column for them with its SQL, and the SQL of each part.
+    """Return the parts of key or order, silver's own column for them with its SQL, and the SQL of each part.
 
     Args:
         texts: as in `lake.yaml`.

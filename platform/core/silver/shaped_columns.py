@@ -22,7 +22,7 @@ class WrongShape(DataError, ValueError):
 def shape_columns(
     silver: SilverSpec, columns: Sequence[Valued], types_of: Callable[[Sequence[str]], Sequence[Type]]
 ) -> list[Valued]:
-    """Returns the columns with their new names, and with derived columns in their place or at the end.
+    """Return the columns with their new names, and with derived columns in their place or at the end.
 
     Args:
         silver: the options.

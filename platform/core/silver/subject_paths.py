@@ -25,7 +25,7 @@ _CHOICE = re.compile(r"\s*coalesce\s*\((.*)\)\s*", re.IGNORECASE | re.DOTALL)
 
 
 def subject_paths(silver: SilverSpec, subject: Sequence[str], columns: Sequence[Field]) -> dict[str, list[Path]]:
-    """Returns for each part of a subject the columns and nested fields of silver that have its text unchanged.
+    """Return for each part of a subject the columns and nested fields of silver that have its text unchanged.
 
     A name alone shows nothing: `customer.id` is not `id`, and after a `rename` another column can have the name. A
     column with another text than bronze (`derive`, `decode`, or a `cast` from text) does not count either.
@@ -58,7 +58,7 @@ def subject_paths(silver: SilverSpec, subject: Sequence[str], columns: Sequence[
 def former_paths(
     silver: SilverSpec, subject: Sequence[str], columns: Sequence[Field], properties: Mapping[str, str]
 ) -> list[Path]:
-    """Returns the paths of a subject that silver may have of rows from before an option changed, and of no other rows.
+    """Return the paths of a subject that silver may have of rows from before an option changed, and of no other rows.
 
     With `row`, silver never had the paths of bronze.
 
@@ -79,7 +79,7 @@ def former_paths(
 
 
 def personal_key(silver: SilverSpec, personal: Sequence[str], columns: Sequence[Field]) -> tuple[str, str] | None:
-    """Returns a key of silver that is made of a personal column, and this column. None if there is none.
+    """Return a key of silver that is made of a personal column, and this column. None if there is none.
 
     A delete of a change feed may have the key and nothing else of its row. Without deletes, each row has its subject.
 
@@ -113,12 +113,12 @@ def _key_made_of(silver: SilverSpec, options: SilverSpec, path: Path, columns: S
 
 
 def _mentions(text: str, name: str) -> bool:
-    """Whether a reference or an expression has the name of a column or nested field, or of a field in it."""
+    """Return whether a reference or an expression has the name of a column or nested field, or of a field in it."""
     return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", text.replace("`", ""), re.IGNORECASE) is not None
 
 
 def subject_record(paths: Mapping[str, Sequence[Path]], after: int) -> dict[str, str]:
-    """Returns the properties that record where a silver table has each part of a subject.
+    """Return the properties that record where a silver table has each part of a subject.
 
     When an option changes, the subject gets another path in new rows, and older rows keep it where it was.
 
@@ -131,7 +131,7 @@ def subject_record(paths: Mapping[str, Sequence[Path]], after: int) -> dict[str,
 
 
 def is_record(name: str) -> bool:
-    """Whether a property of a silver table records where it has a subject."""
+    """Return whether a property of a silver table records where it has a subject."""
     return name.startswith(_RECORD)
 
 
@@ -157,7 +157,7 @@ def unattributable_rows(
     properties: Mapping[str, str],
     fields: Sequence[Field],
 ) -> list[Unattributable]:
-    """Returns which rows of a silver table may be of a subject that no column shows, for each part of the subject.
+    """Return which rows of a silver table may be of a subject that no column shows, for each part of the subject.
 
     Args:
         silver: as for `subject_paths`.
@@ -187,7 +187,7 @@ def _recorded_paths(properties: Mapping[str, str], subject: str) -> dict[Path, i
 
 
 def _given_names(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]) -> set[str]:
-    """Returns the names of the columns, in lower case, that the rows with a path of bronze give to silver."""
+    """Return the names of the columns, in lower case, that the rows with a path of bronze give to silver."""
     renamed = {fold_name(old): new for old, new in options.rename.items()}
     fields = [field for parent in _parents(silver, options, path, columns) for field in _fields(parent, columns)]
     names = (renamed.get(fold_name(field.name), field.name) for field in fields)
@@ -214,7 +214,7 @@ class Origin:
 
 
 def silver_origins(silver: SilverSpec, columns: Sequence[Field]) -> list[Origin]:
-    """Returns from which columns and nested fields of bronze those of silver are, by `row` and `rename`.
+    """Return from which columns and nested fields of bronze those of silver are, by `row` and `rename`.
 
     What silver derives, and the fields of a row that is an expression, has none. A `cast` of a struct takes its fields
     by their place, so all of it is from each of them.
@@ -235,7 +235,7 @@ def silver_origins(silver: SilverSpec, columns: Sequence[Field]) -> list[Origin]
 
 
 def _leaves(kind: Type, path: Path) -> Iterator[Path]:
-    """Yields the paths of the fields of a column, also of those within arrays and maps."""
+    """Yield the paths of the fields of a column, also of those within arrays and maps."""
     match kind:
         case Struct(fields):
             for field in fields:
@@ -251,14 +251,14 @@ def _leaves(kind: Type, path: Path) -> Iterator[Path]:
 def _paths_taken_unchanged(
     silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]
 ) -> Iterator[Path]:
-    """Yields where silver has a path of bronze that it takes as it is."""
+    """Yield where silver has a path of bronze that it takes as it is."""
     for name, *below in _places(silver, options, path, columns):
         if _keeps_text(options, name, path, columns):
             yield (name, *below)
 
 
 def _places(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]) -> Iterator[Path]:
-    """Yields where silver has a path of bronze by its name, or by that of `rename`. The text may be another one."""
+    """Yield where silver has a path of bronze by its name, or by that of `rename`. The text may be another one."""
     derived = {fold_name(name) for name in options.derive}
     renamed = {fold_name(old): new for old, new in options.rename.items()}
     for parent in _parents(silver, options, path, columns):
@@ -270,7 +270,7 @@ def _places(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequen
 
 
 def _derived_paths(options: SilverSpec, path: Path, columns: Sequence[Field]) -> Iterator[Path]:
-    """Yields the derived columns that are nothing but a path of bronze."""
+    """Yield the derived columns that are nothing but a path of bronze."""
     for name, text in options.derive.items():
         plain = text.strip().replace("`", "")
         is_path = not is_expression(plain) and _is_same_path(path_of(plain, columns) or (), path)
@@ -279,7 +279,7 @@ def _derived_paths(options: SilverSpec, path: Path, columns: Sequence[Field]) ->
 
 
 def _parents(silver: SilverSpec, options: SilverSpec, path: Path, columns: Sequence[Field]) -> list[Path]:
-    """Returns the columns of bronze whose fields are silver's columns. The empty path if bronze's own columns are."""
+    """Return the columns of bronze whose fields are silver's columns. The empty path if bronze's own columns are."""
     if options.row is None:
         return [()]
     choices = row_choices(options.row, columns)
@@ -290,13 +290,13 @@ def _parents(silver: SilverSpec, options: SilverSpec, path: Path, columns: Seque
 
 
 def _is_list(options: SilverSpec, columns: Sequence[Field]) -> bool:
-    """Returns whether a row of bronze has an array of rows, as far as the columns show it."""
+    """Return whether a row of bronze has an array of rows, as far as the columns show it."""
     path = path_of(options.row or "", columns) if options.row and not is_expression(options.row) else None
     return path is not None and isinstance(type_at(path, columns), Array)
 
 
 def row_choices(row: str, columns: Sequence[Field] = ()) -> list[Path] | None:
-    """Returns the columns and nested fields among which `row` chooses. None if it is another expression.
+    """Return the columns and nested fields among which `row` chooses. None if it is another expression.
 
     Args:
         row: a reference, or `coalesce` of references.
@@ -310,7 +310,7 @@ def row_choices(row: str, columns: Sequence[Field] = ()) -> list[Path] | None:
 
 
 def _paths(name: str, columns: Sequence[Field]) -> list[Path]:
-    """Returns every path that a reference may name, also of a column or field that bronze does not have yet."""
+    """Return every path that a reference may name, also of a column or field that bronze does not have yet."""
     return [*paths_of(name, columns)] or [tuple(name.split("."))]
 
 

@@ -145,13 +145,15 @@ def _last_days(history: Sequence[float], days: int) -> list[float]:
 
 
 def _drift(history: Sequence[float], days: int) -> list[float]:
-    """The average change of a day continues."""
+    """Return the average change of a day continues."""
     step = (history[-1] - history[0]) / (len(history) - 1)
     return [history[-1] + step * day for day in range(1, days + 1)]
 
 
 def _trend(history: Sequence[float], days: int) -> list[float]:
-    """Exponential smoothing with a damped trend (Gardner and McKenzie), with the weights that fit the history best."""
+    """Forecast by exponential smoothing with a damped trend (Gardner and McKenzie), with the weights that fit the
+    history best.
+    """
     _, level, trend = min(_smooth(history, *weights) for weights in product(_WEIGHTS, _WEIGHTS))
     found, factor = [], 0.0
     for day in range(1, days + 1):

@@ -87,7 +87,7 @@ class StoredHistory:
     known_from: date | None = None
 
     def to_json(self) -> str:
-        """Returns the object that keeps the history."""
+        """Return the object that keeps the history."""
         since = self.known_from.isoformat() if self.known_from else None
         days = [
             [

@@ -8,5 +8,5 @@ from pathlib import Path
 
 
 def events_lake_file() -> Path:
-    """Returns the path of the `lake.yaml` of the demo of events."""
+    """Return the path of the `lake.yaml` of the demo of events."""
     return Path(__file__).with_name("lake.yaml")

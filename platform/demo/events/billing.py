@@ -103,5 +103,5 @@ class BillingProvider:
 
 
 def billing_row(number: int) -> dict[str, Any]:
-    """Returns the body of a webhook."""
+    """Return the body of a webhook."""
     return {"id": f"invoice-{number}", "cents": number * 11, "currency": "EUR"}

@@ -61,7 +61,7 @@ class EventType:
 
 
 def event_types(number: int) -> list[EventType]:
-    """Returns some event types: the first kind of each service, then the second, and so on.
+    """Return some event types: the first kind of each service, then the second, and so on.
 
     If they are fewer than services, those of `FIRST` are among them.
 

@@ -79,7 +79,7 @@ def compare_files(report: EventsReport, lake: Lake, expected: Mapping[str, Any],
 
 
 def read_folders(objects: ObjectStore, bucket: str) -> tuple[dict[str, dict[str, int]], int]:
-    """Returns the rows of each folder of a bucket and the sum of the CRCs of their lines, and the number of objects."""
+    """Return the rows of each folder of a bucket and the sum of the CRCs of their lines, and the number of objects."""
     folders: dict[str, dict[str, int]] = {}
     items = list(objects.list_under(bucket, ""))
     for item in items:

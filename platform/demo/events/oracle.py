@@ -51,13 +51,13 @@ _SHAPES = {"objects": (dict, "OBJECT"), "lists": (list, "ARRAY"), "texts": (str,
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     lines = (Path(sys.argv[1]) / "operations.jsonl").read_text(encoding="utf-8").splitlines()
     print(json.dumps(expected_table([json.loads(line) for line in lines])))
 
 
 def expected_table(operations: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Returns the expectation."""
+    """Return the expectation."""
     puts = {operation["key"]: operation for operation in operations if operation["op"] == "put"}
     of_datasets = {key for key in puts if table_of(key) == _DATASETS}
     complete = {key for key in of_datasets if f"{key.rpartition('/')[0]}/{_SIGNAL}" in puts}
@@ -100,13 +100,13 @@ def expected_table(operations: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def event_type_of(key: str) -> str:
-    """Returns the event type of a key."""
+    """Return the event type of a key."""
     found = _KEY.fullmatch(key)
     return f"{found['service']}.{found['action']}" if found else OTHER
 
 
 def table_of(key: str) -> str | None:
-    """Returns the table of a key; None if it has none."""
+    """Return the table of a key; None if it has none."""
     found = re.match(r"events/(agreed/(?P<service>[^/]+)|(?P<shelf>open|bulky))/", key)
     if found is None:
         return _DATASETS if key.startswith(f"exports/{_DATASETS}/") else None
@@ -114,7 +114,7 @@ def table_of(key: str) -> str | None:
 
 
 def good_rows(table: str, body: str) -> tuple[list[dict[str, Any]], int]:
-    """Returns the rows of an object that fit its table, and the number of its other lines."""
+    """Return the rows of an object that fit its table, and the number of its other lines."""
     rows, bad = [], 0
     for line in body.splitlines():
         row = _row(line)
@@ -128,7 +128,7 @@ def good_rows(table: str, body: str) -> tuple[list[dict[str, Any]], int]:
 def _objects(
     puts: dict[str, dict[str, Any]],
 ) -> tuple[dict[str, dict[str, list[dict[str, Any]]]], dict[str, str], dict[str, int]]:
-    """Returns the rows of each object by table and key, the objects without rows, and the bad lines of the others."""
+    """Return the rows of each object by table and key, the objects without rows, and the bad lines of the others."""
     good: dict[str, dict[str, list[dict[str, Any]]]] = defaultdict(dict)
     quarantined, bad_rows = {}, {}
     for key, operation in puts.items():

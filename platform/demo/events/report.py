@@ -101,7 +101,7 @@ class EventsReport:
         self.problems.append(f"{what}: {'; '.join(first_few(differing, _MAX_NAMED))}")
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the report as `--report` writes it."""
+        """Return the report as `--report` writes it."""
         return {**asdict(self), "ok": self.ok}
 
 

@@ -100,7 +100,7 @@ def wait_until_arrived(
 
 
 def broken_backlog(lake: Lake, route: str) -> tuple[int, float]:
-    """Returns how many messages wait for the destination of a route, and the age of the oldest in seconds."""
+    """Return how many messages wait for the destination of a route, and the age of the oldest in seconds."""
     found = lake.store.outbox.backlogs([Lane(route)]).values()
     return sum(backlog.messages for backlog in found), max(
         (time.time() - outbox_backlog.oldest / 1000 for outbox_backlog in found), default=0.0

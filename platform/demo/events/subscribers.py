@@ -123,7 +123,7 @@ class ConsumerProcess:
             self._process.stop()
 
     def processed_keys(self) -> dict[str, set[str]]:
-        """Returns the keys of the objects that it processed, by event type.
+        """Return the keys of the objects that it processed, by event type.
 
         Raises:
             ValueError: an object was processed twice.

@@ -8,5 +8,5 @@ from pathlib import Path
 
 
 def storage_lake_file() -> Path:
-    """Returns the path of the `lake.yaml` of the demo of storage."""
+    """Return the path of the `lake.yaml` of the demo of storage."""
     return Path(__file__).with_name("lake.yaml")

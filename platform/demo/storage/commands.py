@@ -13,12 +13,12 @@ _SECONDS = 120
 
 
 def run_json_command(home: Path, *words: str) -> Any:
-    """Returns the JSON object that a command prints on the running platform, or the line with which it fails."""
+    """Return the JSON object that a command prints on the running platform, or the line with which it fails."""
     return json_of(home, *words, "--home", str(home.resolve()))
 
 
 def json_of(folder: Path, *words: str, environ: Mapping[str, str] | None = None) -> Any:
-    """Returns the JSON object that a command prints, or the line with which it fails."""
+    """Return the JSON object that a command prints, or the line with which it fails."""
     code, text, error = run_command(folder, *words, "--json", environ=environ)
     return (error.splitlines() or [f"exit code {code}"])[-1] if code else json.loads(text)
 

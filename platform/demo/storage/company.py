@@ -45,7 +45,7 @@ class CompanyBucket:
         return "daily" if self.daily else "weekly"
 
     def delivers(self, day: int) -> bool:
-        """Whether an inventory of a day comes."""
+        """Return whether an inventory of a day comes."""
         is_due = self.daily or day == 0 or day % 7 == self.weekday
         return is_due and (self.stops is None or day <= self.stops)
 
@@ -60,24 +60,24 @@ class CompanyBucket:
         return self.daily
 
     def newest_inventory_day(self, day: int) -> int:
-        """Returns the day of its newest inventory on a day."""
+        """Return the day of its newest inventory on a day."""
         return max(each for each in range(day + 1) if self.delivers(each))
 
     def begin_time(self, day: int) -> datetime:
-        """Returns when S3 begins the inventory of a day."""
+        """Return when S3 begins the inventory of a day."""
         return self.first + timedelta(days=day)
 
     def put(self, item: StoredObject) -> datetime:
-        """Returns when one of its objects was put."""
+        """Return when one of its objects was put."""
         return self.begin_time(item.created) - timedelta(hours=1)
 
     def objects_on(self, day: int) -> list[StoredObject]:
-        """Returns the objects of a day."""
+        """Return the objects of a day."""
         return [item for item in self.objects if item.exists(day)]
 
 
 def company(buckets: int, days: int) -> list[CompanyBucket]:
-    """Returns the buckets of a company. The same numbers give the same buckets. The last day is today.
+    """Return the buckets of a company. The same numbers give the same buckets. The last day is today.
 
     Three buckets with a daily inventory stop: somebody changed their configuration. The day before the last one is that
     of the weekly inventories.
@@ -95,7 +95,7 @@ def company(buckets: int, days: int) -> list[CompanyBucket]:
 
 
 def bucket_name(number: int) -> str:
-    """Returns the name of a bucket."""
+    """Return the name of a bucket."""
     return f"{_TEAMS[number % len(_TEAMS)]}-{number:03d}"
 
 

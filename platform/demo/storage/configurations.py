@@ -96,7 +96,7 @@ def configure(home: Path, buckets: Sequence[CompanyBucket], to: str) -> Configur
 
 
 def team_configuration(to: str) -> dict[str, Any]:
-    """Returns the configuration of a weekly inventory as a team has written it."""
+    """Return the configuration of a weekly inventory as a team has written it."""
     return {
         "Id": "weekly",
         "IsEnabled": True,

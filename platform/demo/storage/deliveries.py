@@ -68,12 +68,12 @@ def deliver(
 
 
 def file_columns() -> list[str]:
-    """Returns the columns that the file of an inventory has."""
+    """Return the columns that the file of an inventory has."""
     return [name for name, _ in _FIELDS]
 
 
 def _file_schema() -> str:
-    """Returns the columns as the manifest of a Parquet inventory has them."""
+    """Return the columns as the manifest of a Parquet inventory has them."""
     columns = (
         f"{'required' if name in _REQUIRED else 'optional'} {_IN_MANIFEST[kind].format(name)};"
         for name, kind in _FIELDS
@@ -84,7 +84,7 @@ def _file_schema() -> str:
 def delivery(
     bucket: CompanyBucket, day: int, *, broken: bool = False, destination: str = COMPANY
 ) -> Iterator[tuple[str, bytes]]:
-    """Yields the keys and bodies of a delivery, in the order in which they are put."""
+    """Yield the keys and bodies of a delivery, in the order in which they are put."""
     prefix = f"{destination}{bucket.name}/{bucket.configuration}/"
     body = _file(bucket, day)
     file = f"{prefix}data/{hashlib.sha256(f'{prefix}{day}'.encode()).hexdigest()[:32]}.parquet"
@@ -126,7 +126,7 @@ def _file(bucket: CompanyBucket, day: int) -> bytes:
 
 
 def _version_fields(item: StoredObject) -> dict[str, Any]:
-    """Returns what an inventory lists of a version and not of a delete marker."""
+    """Return what an inventory lists of a version and not of a delete marker."""
     return {
         "size": item.size,
         "e_tag": hashlib.md5(item.key.encode()).hexdigest(),

@@ -193,7 +193,7 @@ def _part(answer: Any, name: str) -> Any:
 
 
 def _page(instance: dg.DagsterInstance, *key: str) -> dict[str, Any]:
-    """Returns what the newest materialization of an asset shows. Empty if there is none."""
+    """Return what the newest materialization of an asset shows. Empty if there is none."""
     event = instance.get_latest_materialization_event(dg.AssetKey(key))
     shown = event.asset_materialization.metadata if event and event.asset_materialization else {}
     return {

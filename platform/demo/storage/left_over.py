@@ -65,7 +65,7 @@ def leave_files(lake: Lake, s3: Any, location: str, to: str) -> None:
 
 
 def left_body(number: int) -> bytes:
-    """Returns the bytes of a file that a run left behind."""
+    """Return the bytes of a file that a run left behind."""
     return b"x" * (1_000 + number)
 
 

@@ -60,7 +60,7 @@ def expected_table(buckets: Sequence[CompanyBucket], day: int) -> ExpectedTable:
 
 
 def dollars(item: StoredObject) -> float:
-    """Returns what an object costs a month. S3 bills small and archived objects as larger than they are."""
+    """Return what an object costs a month. S3 bills small and archived objects as larger than they are."""
     if item.storage_class == "STANDARD_IA":
         return max(item.size, 128 * _KIB) / GIB * PRICES["STANDARD_IA"]
     if item.storage_class == "DEEP_ARCHIVE":
@@ -69,7 +69,7 @@ def dollars(item: StoredObject) -> float:
 
 
 def advice(buckets: Sequence[CompanyBucket], day: int) -> list[float]:
-    """Returns what each lifecycle rule to STANDARD_IA saves that saves more than it costs, the largest saving first.
+    """Return what each lifecycle rule to STANDARD_IA saves that saves more than it costs, the largest saving first.
 
     A rule names a folder, a least age and a least or largest size, and moves all such objects. Objects of 30 days stay
     if those of a quarter of a year are at least half as many bytes for each day.
@@ -101,7 +101,7 @@ def _saving_of(item: StoredObject) -> float:
 
 
 def audits(buckets: Sequence[CompanyBucket], day: int, orders: CompanyBucket, loaded: Sequence[str]) -> dict[str, int]:
-    """Returns how many objects each audit must find.
+    """Return how many objects each audit must find.
 
     Args:
         buckets: all buckets.
@@ -128,23 +128,23 @@ def audits(buckets: Sequence[CompanyBucket], day: int, orders: CompanyBucket, lo
 
 
 def manifest(bucket: CompanyBucket, day: int) -> bytes:
-    """Returns the manifest of S3 Batch Operations with the objects of a bucket that are not encrypted."""
+    """Return the manifest of S3 Batch Operations with the objects of a bucket that are not encrypted."""
     keys = sorted(item.key for item in bucket.objects_on(day) if not item.encrypted)
     return "".join(f"{bucket.name},{quote(key)}\n" for key in keys).encode()
 
 
 def md5(body: bytes) -> str:
-    """Returns the MD5 of a body, which is the ETag of an object that S3 stored in one part."""
+    """Return the MD5 of a body, which is the ETag of an object that S3 stored in one part."""
     return hashlib.md5(body).hexdigest()
 
 
 def steady_bucket_bytes(bucket: CompanyBucket, day: int, ahead: int) -> int:
-    """Returns the bytes that the steady bucket has so many days after a day, if it continues as before."""
+    """Return the bytes that the steady bucket has so many days after a day, if it continues as before."""
     return sum(item.size for item in bucket.objects_on(day)) + ahead * STEADY_BYTES
 
 
 def is_daily_inventory(configuration: Mapping[str, Any], to: str) -> bool:
-    """Whether S3 makes an inventory of all versions each day, in Parquet, with the fields that the reports read.
+    """Return whether S3 makes an inventory of all versions each day, in Parquet, with the fields that the reports read.
 
     Args:
         configuration: the inventory configuration of a bucket.
@@ -163,7 +163,7 @@ def is_daily_inventory(configuration: Mapping[str, Any], to: str) -> bool:
 
 
 def may_deliver(policy: str, to: str) -> bool:
-    """Whether a bucket's policy lets S3 write inventories into it."""
+    """Return whether a bucket's policy lets S3 write inventories into it."""
     return any(
         (statement["Effect"], statement["Principal"], statement["Action"])
         == ("Allow", {"Service": "s3.amazonaws.com"}, "s3:PutObject")

@@ -20,7 +20,7 @@ STOPPED = (20, 50, 90)
 
 
 def planted_objects(number: int, days: int) -> Iterator[StoredObject]:
-    """Yields the objects that a bucket has in addition to those by chance. Most buckets have none."""
+    """Yield the objects that a bucket has in addition to those by chance. Most buckets have none."""
     last = days - 1
     if number == ORDERS:
         # A file of the last day is no orphan yet: its event may still come.
@@ -47,7 +47,7 @@ def planted_objects(number: int, days: int) -> Iterator[StoredObject]:
 
 
 def _versions() -> Iterator[StoredObject]:
-    """Yields keys with an older version, keys that a delete marker hides, and delete markers without a version."""
+    """Yield keys with an older version, keys that a delete marker hides, and delete markers without a version."""
     for part in range(7):
         now = StoredObject(f"versions/edited-{part}", 2_000, "STANDARD", -2, None, version=f"now{part}")
         yield now
@@ -63,20 +63,20 @@ def _versions() -> Iterator[StoredObject]:
 
 
 def loaded_orders() -> list[str]:
-    """Returns the keys of the files of orders whose events arrive."""
+    """Return the keys of the files of orders whose events arrive."""
     return [f"{ORDERS_FOLDER}{part:03d}.json" for part in range(_LOADED)]
 
 
 def lost_orders() -> list[str]:
-    """Returns the keys of the files of orders whose events are lost."""
+    """Return the keys of the files of orders whose events are lost."""
     return [f"{ORDERS_FOLDER}{_LOADED + part:03d}.json" for part in range(_LOST)]
 
 
 def young_order() -> str:
-    """Returns the key of a file of orders that is too young to be called an orphan. Its event is lost too."""
+    """Return the key of a file of orders that is too young to be called an orphan. Its event is lost too."""
     return f"{ORDERS_FOLDER}{_LOADED + _LOST:03d}.json"
 
 
 def order_body(key: str) -> bytes:
-    """Returns the lines of a file of orders."""
+    """Return the lines of a file of orders."""
     return b"".join(json.dumps({"order": f"{key}-{line}", "amount": line}).encode() + b"\n" for line in range(20))

@@ -56,7 +56,7 @@ class StorageReport:
         self.figures.append(CheckedFigure(what, _text(expected), _text(found)))
 
     def to_json(self) -> dict[str, Any]:
-        """Returns the report as `--report` writes it."""
+        """Return the report as `--report` writes it."""
         return {**asdict(self), "ok": self.ok}
 
 

@@ -37,5 +37,5 @@ class StoredObject:
     is_marker: bool = False
 
     def exists(self, day: int) -> bool:
-        """Whether it is in the bucket on a day."""
+        """Return whether it is in the bucket on a day."""
         return self.created <= day and (self.deleted is None or day < self.deleted)

@@ -41,7 +41,7 @@ class Reads:
 
     @staticmethod
     def knows(dimensions: Sequence[str]) -> bool:
-        """Whether ledgers have these dimensions of a report."""
+        """Return whether ledgers have these dimensions of a report."""
         return set(dimensions) <= set(_KNOWN)
 
     def reads_by(self, dimensions: Sequence[str]) -> Counter[tuple[str, ...]] | None:

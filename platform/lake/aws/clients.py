@@ -53,7 +53,10 @@ class Aws:
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> Aws:
-        """The settings that the variables of an environment give. The environment of this process plays no part."""
+        """Return the settings that the variables of an environment give.
+
+        The environment of this process plays no part.
+        """
         return cls(
             endpoint_url=environ.get("AWS_ENDPOINT_URL") or None,
             region_name=environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or None,
@@ -64,11 +67,11 @@ class Aws:
         )
 
     def queues(self, region: str | None) -> Any:
-        """A client of SQS in a region; None for the region of the credentials."""
+        """Return a client of SQS in a region; None for the region of the credentials."""
         return self.quick_client("sqs", region)
 
     def quick_client(self, service: str, region: str | None = None) -> Any:
-        """A client of a service in a region; None for the region of the credentials.
+        """Return a client of a service in a region; None for the region of the credentials.
 
         It tries twice, so that a queue or topic that does not answer is recognized within half a minute, and usually
         at once.
@@ -77,11 +80,11 @@ class Aws:
         return replace(here, max_attempts=min(1, self.max_attempts)).client(service)
 
     def with_endpoint(self, region: str, endpoint: str | None) -> Aws:
-        """The same credentials in another region, at another endpoint."""
+        """Return the same credentials in another region, at another endpoint."""
         return replace(self, region_name=region, endpoint_url=endpoint)
 
     def session(self) -> boto3.session.Session:
-        """A session with the region and the credentials that are found now."""
+        """Return a session with the region and the credentials that are found now."""
         core = Session()
         core.register_component("data_loader", _DESCRIPTIONS)
         return boto3.session.Session(
@@ -105,7 +108,7 @@ class Aws:
         return self.quick_client("sts").get_caller_identity()
 
     def client(self, service: str) -> Any:
-        """A thread-safe client of a service (`s3`, `sqs`)."""
+        """Return a thread-safe client of a service (`s3`, `sqs`)."""
         make: Any = self.session().client  # boto3-stubs types it per service name; here the name is a variable
         connect, read = (3, 10) if service in _QUICK else (10, 60)
         return make(

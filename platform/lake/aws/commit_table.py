@@ -13,7 +13,7 @@ _OURS = 8
 
 
 def is_ours(temp_path: str) -> bool:
-    """Whether our log store staged this file.
+    """Return whether our log store staged this file.
 
     Our log store acknowledges a commit after its publication, others acknowledge it once it is claimed.
 
@@ -27,7 +27,8 @@ def is_ours(temp_path: str) -> bool:
 
 
 def choose_spelling(newest: Mapping[str, CommitEntry]) -> str:
-    """The spelling under which the log store keeps a table's entries: that of another kind of writer, else the newest.
+    """Return the spelling under which the log store keeps a table's entries: that of another kind of writer, else the
+    newest.
 
     Args:
         newest: the newest entry of each spelling that has entries. Not empty.
@@ -121,7 +122,7 @@ class CommitTable:
         return f"{self._client.meta.region_name} at {self._client.meta.endpoint_url}"
 
     def state(self) -> CommitTableState | None:
-        """The state of the table; None if there is no table.
+        """Return the state of the table; None if there is no table.
 
         Raises:
             ClientError: DynamoDB refused, for example for lack of `dynamodb:DescribeTable`.
@@ -139,7 +140,7 @@ class CommitTable:
         )
 
     def newest_entry(self, table_path: str) -> CommitEntry | None:
-        """The entry of a Delta table's highest version.
+        """Return the entry of a Delta table's highest version.
 
         Args:
             table_path: the table's root with its scheme, without a slash at its end.
@@ -147,7 +148,7 @@ class CommitTable:
         return next(self._query(table_path, ScanIndexForward=False, Limit=1), None)
 
     def entries(self, table_path: str) -> list[CommitEntry]:
-        """The entries of a Delta table, by version: the entries of about the last day, and open ones."""
+        """Return the entries of a Delta table, by version: the entries of about the last day, and open ones."""
         return list(self._query(table_path))
 
     def _query(self, table_path: str, **how: Any) -> Iterator[CommitEntry]:

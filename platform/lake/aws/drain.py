@@ -43,11 +43,11 @@ class DrainLimits:
     part = 1
 
     def slot(self) -> AbstractContextManager[None]:
-        """A context that is entered before more is received, and left when all of it is processed."""
+        """Return a context that is entered before more is received, and left when all of it is processed."""
         return nullcontext()
 
     def may_receive(self, received: int) -> bool:
-        """Whether more messages may be received after so many."""
+        """Return whether more messages may be received after so many."""
         return True
 
 

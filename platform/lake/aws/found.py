@@ -23,7 +23,7 @@ _CHECKSUMS = (
 
 
 def parse_s3_found(answer: Mapping[str, Any], size: int) -> S3Found:
-    """The state of an object of that size, from S3's answer to a HEAD or a GET."""
+    """Return the state of an object of that size, from S3's answer to a HEAD or a GET."""
     version = answer.get("VersionId")
     modified = int(answer["LastModified"].timestamp() * 1000)
     etag = answer["ETag"].strip('"')

@@ -103,7 +103,7 @@ class ObjectStore:
         return parse_s3_found(answer, answer["ContentLength"])
 
     def _why_refused(self, bucket: str, key: str) -> Probe:
-        """The meaning of an error for which HEAD gives no reason: S3 refuses the object for ever, or the caller."""
+        """Return the meaning of an error for which HEAD gives no reason: S3 refuses the object for ever, or the caller."""
         try:
             self._client.get_object(Bucket=bucket, Key=key, Range="bytes=0-0")["Body"].close()
         except ClientError as error:
@@ -124,7 +124,7 @@ class ObjectStore:
             return self._client.head_object(Bucket=bucket, Key=key)
 
     def head_with_tail(self, bucket: str, key: str, length: int) -> tuple[Probe, bytes]:
-        """An object's present state and its last `length` bytes, in one request. Never raises.
+        """Return an object's present state and its last `length` bytes, in one request. Never raises.
 
         If S3 does not give the bytes, for example of an empty object, a second request asks for the state alone.
         """
@@ -139,7 +139,9 @@ class ObjectStore:
         return parse_s3_found(answer, int(size) if size.isdigit() else len(body)), body
 
     def head_with_body(self, bucket: str, key: str, max_bytes: int) -> tuple[Probe, bytes | None]:
-        """An object's present state, and its bytes if there are at most `max_bytes`, in one request. Never raises.
+        """Return an object's present state, and its bytes if there are at most `max_bytes`, in one request.
+
+        Never raises.
 
         If S3 does not give the bytes, a second request asks for the state alone.
         """
@@ -184,7 +186,7 @@ class ObjectStore:
         return region or self.region
 
     def tail(self, version: S3Object, length: int) -> bytes:
-        """The last `length` bytes of an object, if it still is this version.
+        """Return the last `length` bytes of an object, if it still is this version.
 
         Raises:
             ObjectChanged: the object has another etag, or is gone.
@@ -193,7 +195,10 @@ class ObjectStore:
         return self._get(*version.address, IfMatch=_timed_etag(version), Range=f"bytes=-{length}")
 
     def piece(self, version: S3Object, start: int, length: int) -> bytes:
-        """Up to `length` bytes of an object from `start` on, if it still is this version. Raises what `tail` raises."""
+        """Return up to `length` bytes of an object from `start` on, if it still is this version.
+
+        Raises what `tail` raises.
+        """
         return self._get(*version.address, IfMatch=_timed_etag(version), Range=f"bytes={start}-{start + length - 1}")
 
     @contextmanager
@@ -206,7 +211,7 @@ class ObjectStore:
                 yield cast(BinaryIO, body)
 
     def get(self, bucket: str, key: str, max_bytes: float = inf) -> bytes | None:
-        """The whole object; None if there is no object.
+        """Return the whole object; None if there is no object.
 
         Raises:
             TooLarge: it has more bytes.
@@ -335,7 +340,7 @@ class ObjectStore:
             self._client.delete_object(Bucket=bucket, Key=key, IfMatch=f'"{version.etag}"')
 
     def tags(self, bucket: str, key: str, version_id: str | None = None) -> dict[str, str]:
-        """The tags of an object, or of one version of it. Raises what `delete_if` raises."""
+        """Return the tags of an object, or of one version of it. Raises what `delete_if` raises."""
         with self._translate_errors(bucket, key):
             found = self._client.get_object_tagging(Bucket=bucket, Key=key, **_version(version_id))
         return {tag["Key"]: tag["Value"] for tag in found["TagSet"]}
@@ -347,18 +352,18 @@ class ObjectStore:
             self._client.put_object_tagging(Bucket=bucket, Key=key, Tagging=body, **_version(version_id))
 
     def list_under(self, bucket: str, prefix: str, after: str = "") -> Iterator[Listed]:
-        """All objects under a prefix with keys after `after`, in the order of keys."""
+        """Yield all objects under a prefix with keys after `after`, in the order of keys."""
         start: Any = {"StartAfter": after} if after else {}
         for page in self._client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, **start):
             for item in page.get("Contents", []):
                 yield Listed(item["Key"], item["ETag"].strip('"'), item["Size"], item["LastModified"].timestamp())
 
     def is_empty(self, bucket: str, prefix: str) -> bool:
-        """Whether there is no object under a prefix."""
+        """Return whether there is no object under a prefix."""
         return not self._client.list_objects_v2(Bucket=bucket, Prefix=prefix, MaxKeys=1).get("Contents")
 
     def folders(self, bucket: str, prefix: str) -> list[str]:
-        """Names of the folders directly under a prefix, without slashes."""
+        """Return the names of the folders directly under a prefix, without slashes."""
         pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix, Delimiter="/")
         return [item["Prefix"][len(prefix) : -1] for page in pages for item in page.get("CommonPrefixes", [])]
 

@@ -281,12 +281,12 @@ class Queue:
         self._client.send_message(QueueUrl=self.url, MessageBody=body, MessageAttributes=added)
 
     def depth(self) -> tuple[int, int]:
-        """Approximate numbers of messages waiting and in flight."""
+        """Return approximate numbers of messages waiting and in flight."""
         found = self.depths()
         return found.waiting, found.in_flight
 
     def depths(self) -> Depth:
-        """Approximate numbers of messages, and the name of the dead-letter queue."""
+        """Return approximate numbers of messages, and the name of the dead-letter queue."""
         names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible", "RedrivePolicy"]
         found = self._client.get_queue_attributes(QueueUrl=self.url, AttributeNames=names)["Attributes"]  # type: ignore[arg-type]
         policy = json.loads(found.get("RedrivePolicy") or "{}")
@@ -294,11 +294,14 @@ class Queue:
         return Depth(int(found[names[0]]), int(found[names[1]]), dead_letters)  # type: ignore[index]
 
     def sibling(self, name: str) -> Queue:
-        """Another queue of the same account and region, such as the dead-letter queue. Sends no request."""
+        """Return another queue of the same account and region, such as the dead-letter queue. Sends no request."""
         return Queue(self._client, name, self._urls, self)
 
 
 @cache
 def queue_urls(aws: Aws, endpoint: str) -> dict[str, str]:
-    """The URLs that this process has looked up with these credentials at this endpoint. A queue keeps its URL."""
+    """Return the URLs that this process has looked up with these credentials at this endpoint.
+
+    A queue keeps its URL.
+    """
     return {}

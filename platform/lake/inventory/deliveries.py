@@ -52,7 +52,7 @@ class ProvenInventory:
 def newest_inventory(
     objects: ObjectStore, folder: str, source: str, log: Callable[[str], None] = lambda _: None
 ) -> Inventory:
-    """The newest inventory below a folder whose delivery is complete, with all of its files.
+    """Return the newest inventory below a folder whose delivery is complete, with all of its files.
 
     Args:
         objects: S3.

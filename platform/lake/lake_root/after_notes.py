@@ -34,7 +34,7 @@ class AfterNote:
 
     @classmethod
     def create(cls, keys: Mapping[str, str]) -> AfterNote:
-        """A note with a fresh, time-ordered id."""
+        """Return a note with a fresh, time-ordered id."""
         return cls(f"{ULID()}-{len(keys)}", keys)
 
 
@@ -53,7 +53,7 @@ class AfterNotes:
             self._root.objects.put(self._root.bucket, self._key(note.id), body)
 
     def ids(self) -> list[str]:
-        """Ids of the table's notes, oldest first."""
+        """Return the ids of the table's notes, oldest first."""
         start = self._root.key("after", self._table, "")
         listed = islice(self._root.objects.list_under(self._root.bucket, start), _MAX_COUNTED)
         return [item.key[len(start) : -len(".json")] for item in listed if _NAME.match(item.key[len(start) :])]
@@ -76,7 +76,7 @@ class AfterNotes:
 
 
 def oldest_notes(ids: Sequence[str], max_files: int, before: float | None = None) -> list[str]:
-    """The oldest notes that together have at most `max_files` files, but at least one note.
+    """Return the oldest notes that together have at most `max_files` files, but at least one note.
 
     Args:
         ids: oldest first.
@@ -93,5 +93,5 @@ def oldest_notes(ids: Sequence[str], max_files: int, before: float | None = None
 
 
 def files_of(ids: Sequence[str]) -> int:
-    """Number of files that wait in notes, read from the ids of the notes."""
+    """Return the number of files that wait in notes, read from the ids of the notes."""
     return sum(int(note.rpartition("-")[2]) for note in ids)

@@ -52,11 +52,11 @@ class Batches:
         self._folder = folder
 
     def uri(self, n: int) -> str:
-        """`s3a://` URI of batch n."""
+        """Return the `s3a://` URI of batch n."""
         return S3Address(self._root.bucket, self._key(n)).s3a
 
     def read(self, n: int) -> Batch | None:
-        """Batch n, or None if it was not decided yet.
+        """Return batch n, or None if it was not decided yet.
 
         Raises:
             GenerationRetired: a reset ended the generation at this number.
@@ -73,7 +73,7 @@ class Batches:
         return Batch.from_json(body, self._root.address(self._key(n)))
 
     def require_current(self, n: int) -> int:
-        """The last batch that was decided, from batch `n` on, of a generation that is still in use.
+        """Return the last batch that was decided, from batch `n` on, of a generation that is still in use.
 
         Raises:
             GenerationRetired: a reset ended it.
@@ -83,7 +83,7 @@ class Batches:
         return n
 
     def birth(self) -> TableSchema | None:
-        """The columns that the table began with.
+        """Return the columns that the table began with.
 
         None while no file has fitted, or if none of the first hundred batches created the table or wrote the first
         Parquet file of an output. A batch that landed void does not count.
@@ -99,18 +99,20 @@ class Batches:
         return self._root.objects.get(self._root.bucket, self._key(n, "void")) is not None
 
     def is_decided(self, n: int) -> bool:
-        """Whether batch n was decided. True also if S3 does not answer."""
+        """Return whether batch n was decided. True also if S3 does not answer."""
         return not isinstance(self._root.objects.head(self._root.bucket, self._key(n)), S3Gone)
 
     def void_numbers(self, after: int) -> set[int]:
-        """Numbers of the batches after `after` that landed void. Contains each void batch that the ledger has recorded.
+        """Return the numbers of the batches after `after` that landed void.
+
+        Contains each void batch that the ledger has recorded.
 
         `add_files` writes the void object before it reports that a batch landed void. The ledger records it later.
         """
         return {n for n, size in self.sizes(after).items() if size is None}
 
     def sizes(self, after: int) -> dict[int, int | None]:
-        """Size in bytes of each batch object after `after`, by number; None for a batch that landed void."""
+        """Return the size in bytes of each batch object after `after`, by number; None for a batch that landed void."""
         folder = self._root.key("batches", self._folder, "")
         found: dict[int, int | None] = {}
         for item in self._root.objects.list_under(self._root.bucket, folder, after=f"{folder}{after:020d}.void"):

@@ -24,7 +24,7 @@ class Births:
         self._root = root
 
     def read(self, table: str) -> Birth | None:
-        """The table's birth record, if it has been born.
+        """Return the table's birth record, if it has been born.
 
         Raises:
             ValueError: the object is not a birth record. The message names it.
@@ -54,15 +54,18 @@ class Births:
         self._root.objects.put(self._root.bucket, self._key(table), _to_json(birth))
 
     def tables(self) -> list[str]:
-        """Table keys of all tables that were born."""
+        """Return table keys of all tables that were born."""
         return list(self.birth_times())
 
     def birth_times(self) -> dict[str, float]:
-        """Epoch seconds at which each table's birth record was written, by S3's clock. A reset writes it again."""
+        """Return epoch seconds at which each table's birth record was written, by S3's clock.
+
+        A reset writes it again.
+        """
         return {name.removesuffix(".json"): item.modified for name, item in self._list_records() if _is_birth(name)}
 
     def describe_strays(self) -> list[str]:
-        """A sentence for each object that is not a birth record. It names the object and the remedy."""
+        """Return a sentence for each object that is not a birth record. It names the object and the remedy."""
         return [
             f"{self._root.address(self._root.key('tables', name))} is no table's birth record and is skipped. "
             "Move it away"

@@ -39,7 +39,7 @@ class Identity:
         return chosen
 
     def read_uuid(self) -> str | None:
-        """The lake's UUID, or None if it has not been chosen yet. Proves and writes nothing.
+        """Return the lake's UUID, or None if it has not been chosen yet. Proves and writes nothing.
 
         Raises:
             ValueError: `lake.json` is damaged. The message names the object.

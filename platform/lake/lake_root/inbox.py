@@ -97,7 +97,7 @@ class Inbox:
             pass
 
     def contents(self, table: str | None = None) -> Contents:
-        """The objects of the inbox, of one table or of all tables."""
+        """Return the objects of the inbox, of one table or of all tables."""
         prefix = self._root.key(self._folder, "" if table is None else f"{table}/")
         found: list[WaitingManifest] = []
         strays: list[str] = []
@@ -106,7 +106,7 @@ class Inbox:
         return Contents(sorted(found, key=lambda manifest: (manifest.table, manifest.since, manifest.id)), strays)
 
     def walk_backlogs(self, after: str = "") -> Iterator[Backlog]:
-        """The backlogs of all tables, once around: from the folder after `after` to the end, then from the start.
+        """Yield the backlogs of all tables, once around: from the folder after `after` to the end, then from the start.
 
         Pages are requested as the tour proceeds. If a table has more than one page of manifests, the rest is left out.
         So a caller that stops early has paid only for what it has seen.
@@ -171,7 +171,7 @@ class Inbox:
             strays.append(f"{self._root.address(item.key)} is no manifest and is skipped: {error}. Move it away")
 
     def waiting_manifests(self, table: str | None = None) -> list[WaitingManifest]:
-        """The manifests of one table or of all tables, oldest first within a table."""
+        """Return the manifests of one table or of all tables, oldest first within a table."""
         return self.contents(table).waiting
 
     def table_inbox(self, table: str) -> TableInbox:
@@ -179,7 +179,7 @@ class Inbox:
         return TableInbox(self, self._root, table)
 
     def tables(self) -> list[str]:
-        """Table keys of the tables that have waiting hints."""
+        """Return table keys of the tables that have waiting hints."""
         folders = self._root.objects.folders(self._root.bucket, self._root.key(self._folder, ""))
         return [name for name in folders if is_table_key(name)]
 

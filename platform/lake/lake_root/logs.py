@@ -75,7 +75,7 @@ class OperationsLog:
         return self._root.address(key)
 
     def entries(self) -> Iterator[dict[str, Any]]:
-        """All entries of the log, oldest first."""
+        """Yield all entries of the log, oldest first."""
         for item in self._root.objects.list_under(self._root.bucket, self._root.key("operations", "")):
             if body := self._root.objects.get(self._root.bucket, item.key):
                 yield json.loads(body)

@@ -20,7 +20,7 @@ class ListingTimes:
         self._root = root
 
     def read(self) -> dict[str, int]:
-        """Epoch seconds by table key; empty if nothing was written yet or the object is damaged."""
+        """Return epoch seconds by table key; empty if nothing was written yet or the object is damaged."""
         body = self._root.objects.get(self._root.bucket, self._root.key("reconcile.json"))
         try:
             asked = json.loads(body or "{}").get("asked", {})

@@ -73,7 +73,7 @@ class Quarantine:
         return self._root.address(key)
 
     def messages(self) -> Iterator[KeptMessage]:
-        """The kept messages, by key. Few of them are in memory at a time."""
+        """Yield the kept messages, by key. Few of them are in memory at a time."""
         objects, bucket = self._root.objects, self._root.bucket
         listed = iter(objects.list_under(bucket, self._root.key("quarantine", "messages", "")))
         while some := list(islice(listed, _AT_ONCE)):
@@ -84,7 +84,7 @@ class Quarantine:
                     yield _parse_kept_message(message.key, body, datetime.fromtimestamp(message.modified, UTC))
 
     def message(self, kept: KeptMessage) -> KeptMessage | None:
-        """A message as it is kept now; None if it is kept no longer."""
+        """Return a message as it is kept now; None if it is kept no longer."""
         body = self._root.objects.get(self._root.bucket, kept.key)
         return None if body is None else _parse_kept_message(kept.key, body, kept.at)
 
@@ -98,7 +98,7 @@ class Quarantine:
         objects.delete(bucket, [message.key])
 
     def new_folder(self, table: str, n: int) -> str:
-        """`s3a://` URI of a new folder for the rows of batch n that do not fit."""
+        """Return the `s3a://` URI of a new folder for the rows of batch n that do not fit."""
         return self._root.uri("quarantine", "rows", table, f"{n:020d}-{ULID()}")
 
 

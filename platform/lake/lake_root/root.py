@@ -21,11 +21,11 @@ class LakeRoot:
         self._prefix = f"{prefix.rstrip('/')}/" if prefix.strip("/") else ""
 
     def key(self, *parts: str) -> str:
-        """Key of an object under the root."""
+        """Return the key of an object under the root."""
         return self._prefix + "/".join(parts)
 
     def uri(self, *parts: str) -> str:
-        """`s3a://` URI under the root, as Spark takes it."""
+        """Return the `s3a://` URI under the root, as Spark takes it."""
         return S3Address(self.bucket, self.key(*parts)).s3a
 
     def remove_folder(self, folder: str) -> None:
@@ -34,12 +34,12 @@ class LakeRoot:
         self.objects.delete(bucket, [item.key for item in self.objects.list_under(bucket, f"{prefix}/")])
 
     def address(self, key: str) -> str:
-        """`s3://` address of a key, as people read it."""
+        """Return the `s3://` address of a key, as people read it."""
         return S3Address(self.bucket, key).s3
 
 
 def is_table_key(text: str) -> bool:
-    """Whether a name found under the root is a table key."""
+    """Return whether a name found under the root is a table key."""
     try:
         TableKey.decode(text)
     except ValueError:

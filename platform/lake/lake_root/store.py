@@ -77,21 +77,21 @@ class LakeStore(LakeRoot):
         self.export_marks = ExportMarks(self)
 
     def batches(self, folder: str) -> Batches:
-        """The batches of one generation of a table."""
+        """Return the batches of one generation of a table."""
         return Batches(self, folder)
 
     def after_notes(self, table: str) -> AfterNotes:
-        """The files of a table that wait for after-load."""
+        """Return the files of a table that wait for after-load."""
         return AfterNotes(self, table)
 
     def waiting_signals(self, table: str) -> WaitingSignals:
-        """The completion signals of a table that wait for a part."""
+        """Return the completion signals of a table that wait for a part."""
         return WaitingSignals(self, table)
 
     def table_keys(self) -> set[str]:
-        """Table keys of all tables that were born or have waiting hints."""
+        """Return table keys of all tables that were born or have waiting hints."""
         return set(self.table_births())
 
     def table_births(self) -> dict[str, float | None]:
-        """Epoch seconds of birth of each table in `table_keys`; None for a table that is not born yet."""
+        """Return epoch seconds of birth of each table in `table_keys`; None for a table that is not born yet."""
         return {**dict.fromkeys(self.inbox.tables()), **self.births.birth_times()}

@@ -75,7 +75,7 @@ class WaitingSignals:
 
 
 def _is_older(name: str, signal: str, n: int) -> bool:
-    """Whether an entry is of the signal, and of this batch or an earlier one."""
+    """Return whether an entry is of the signal, and of this batch or an earlier one."""
     _, of, number = name.removesuffix(".json").split("-")
     return of == signal and int(number) <= n
 

@@ -8,7 +8,7 @@ from pyspark.sql import Column
 
 
 def any_of(conditions: Sequence[Column]) -> Column:
-    """Returns the disjunction of conditions, at least one, as a tree of small depth.
+    """Return the disjunction of conditions, at least one, as a tree of small depth.
 
     Spark Connect sends a condition as nested messages, and a message of protobuf has at most a hundred levels. One
     condition after another, joined by `|`, is two levels for each: fifty of them are too many.

@@ -119,7 +119,7 @@ class SqlCatalog:
         )
 
     def view_mark(self, schema: str, name: str) -> str | None:
-        """The mark that a view was made with; None if there is no such view."""
+        """Return the mark that a view was made with; None if there is no such view."""
         try:
             (found,) = self._procedures.command(f"SHOW TBLPROPERTIES {schema}.{name} ('{_MARK}')")
         except AnalysisException:

@@ -18,7 +18,7 @@ from pyspark.sql.types import (
 
 
 def collect_rows(frame: DataFrame) -> list[Row]:
-    """Returns the rows of a frame.
+    """Return the rows of a frame.
 
     Python has times from year 1 to 9999 only, and Spark has more. If one of the rows has such a time, then every date
     and timestamp of the rows is text as Spark writes it, in the time zone of the session.
@@ -36,7 +36,7 @@ def collect_rows(frame: DataFrame) -> list[Row]:
 
 
 def _text_type(kind: DataType) -> DataType:
-    """Returns a type with text in place of dates and timestamps."""
+    """Return a type with text in place of dates and timestamps."""
     match kind:
         case DateType() | TimestampType() | TimestampNTZType():
             return StringType()

@@ -81,11 +81,11 @@ class Delta:
         self.session.sql("SELECT 1").collect()
 
     def component_jars(self) -> dict[str, str | None]:
-        """The jars on the server that contain the classes of a commit, by component; None for a missing one."""
+        """Return the jars on the server that contain the classes of a commit, by component; None for a missing one."""
         return {row["component"]: row["jar"] for row in self._procedures.call("jars")}
 
     def commit_table(self) -> CommitTableAddress:
-        """The DynamoDB table that the server's log store uses. The settings of this process play no part."""
+        """Return the DynamoDB table that the server's log store uses. The settings of this process play no part."""
         row = self._procedures.call_one("commit_table")
         return CommitTableAddress(
             row["dynamodb_table"], row["region"], row["endpoint"], row["ttl_seconds"], row["possibly_lost"]
@@ -111,14 +111,14 @@ class Delta:
         )
 
     def live_entries(self, location: str, paths: Sequence[str]) -> dict[str, Remove]:
-        """The live entries of some paths, ready to be removed. Paths without a live entry are left out."""
+        """Return the live entries of some paths, ready to be removed. Paths without a live entry are left out."""
         if not paths:
             return {}
         rows = self._procedures.call("live_files", table=location, paths=json.dumps(list(paths)))
         return {row["path"]: Remove(row["path"], row["dv_id"]) for row in rows}
 
     def file_columns(self, files: Mapping[str, Any]) -> dict[str, list[Field] | str]:
-        """Returns the columns that each file declares, by its path; of a file that cannot be read, the reason.
+        """Return the columns that each file declares, by its path; of a file that cannot be read, the reason.
 
         Args:
             files: of one format whose files declare their columns (`LoadRequest.Group` of platform/jvm).
@@ -172,7 +172,7 @@ class Delta:
         return [_parse_staged(json.loads(row["action"])) for row in rows]
 
     def refusal(self, location: str, schema: TableSchema) -> str | None:
-        """Why Delta would refuse these columns of a table; None if it accepts them. Changes nothing.
+        """Return why Delta would refuse these columns of a table; None if it accepts them. Changes nothing.
 
         Args:
             location: `s3a://` URI of the table, which may not exist yet.
@@ -201,7 +201,7 @@ class Delta:
         self._procedures.call_one("add_columns", table=location, **columns)
 
     def infer_csv(self, files: Mapping[str, Any], known: TableSchema) -> dict[str, Any]:
-        """The columns of CSV files, each with its narrowest type, as Spark's JSON of a schema.
+        """Return the columns of CSV files, each with its narrowest type, as Spark's JSON of a schema.
 
         Args:
             files: the files, by header, and how to read them (`LoadRequest` of platform/jvm).
@@ -212,7 +212,7 @@ class Delta:
         return schema
 
     def infer_json(self, files: Mapping[str, Any], known: TableSchema, max_levels: int) -> dict[str, Any]:
-        """The columns of files of JSON, as Spark's JSON of a schema.
+        """Return the columns of files of JSON, as Spark's JSON of a schema.
 
         Args:
             files: the files and how to read them (`LoadRequest` of platform/jvm).
@@ -241,7 +241,7 @@ class Delta:
         return CommitResult(row["version"], row["outcome"], row["digest"], row["reason"], row["replayed"])
 
     def check_batch(self, batch: str, rows: str, columns: str) -> list[BatchRefusal]:
-        """What the server could not read of a batch that is not decided yet. Changes nothing.
+        """Return what the server could not read of a batch that is not decided yet. Changes nothing.
 
         Args:
             batch: content of the batch object.
@@ -350,7 +350,8 @@ class Delta:
         return CompactionResult(row["metrics"]["numFilesAdded"], row["metrics"]["numFilesRemoved"])
 
     def ledger_memory(self, location: str, version: int, n: int, keys: Sequence[str] | None) -> list[Row] | None:
-        """The header rows of a batch and the last states of keys in a ledger's version, read without a Spark job.
+        """Return the header rows of a batch and the last states of keys in a ledger's version, read without a Spark
+        job.
 
         Args:
             location: `s3a://` URI of the ledger.
@@ -381,7 +382,9 @@ class Delta:
         return int(row["version"])
 
     def may_have_quarantined(self, ledgers: Sequence[str]) -> list[bool]:
-        """Whether each ledger may have quarantined objects, by the statistics in its log. One call for all ledgers.
+        """Return whether each ledger may have quarantined objects, by the statistics in its log.
+
+        One call for all ledgers.
 
         Args:
             ledgers: `s3a://` URIs.
@@ -396,7 +399,7 @@ def _parse_staged(action: dict[str, Any]) -> Add:
 
 
 def _columns(schema: TableSchema) -> dict[str, str]:
-    """The arguments of a procedure that say which columns a table will have."""
+    """Return the arguments of a procedure that say which columns a table will have."""
     return _arguments(*schema.to_delta())
 
 

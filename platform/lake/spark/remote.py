@@ -54,7 +54,7 @@ class SparkRemote:
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> SparkRemote:
-        """The server that an environment names; by default a server on this machine.
+        """Return the server that an environment names; by default a server on this machine.
 
         Raises:
             ValueError: see `parse`.
@@ -74,7 +74,7 @@ class SparkRemote:
         return {REMOTE: self.address} | ({} if self.token is None else {TOKEN: self.token})
 
     def hide(self, text: str) -> str:
-        """A text from elsewhere, without the token."""
+        """Return a text from elsewhere, without the token."""
         if self.token is None:
             return text
         return text.replace(quote(self.token, safe=""), "…").replace(self.token, "…")

@@ -195,7 +195,7 @@ def release(session: SparkSession, remote: SparkRemote, deadline: float = 5.0) -
 
 @contextmanager
 def isolated_session(remote: SparkRemote) -> Iterator[SparkSession]:
-    """A new session, closed afterwards.
+    """Yield a new session, closed afterwards.
 
     PySpark's `getOrCreate` never returns this session, and finds its active and default sessions as they were. Its
     builder would leave a closed session as the active session of this thread, and PySpark replaces no such session:

@@ -38,7 +38,7 @@ def temporary_view(session: SparkSession, purpose: str, rows: DataFrame | None =
 
 
 def _is_lost(error: BaseException) -> bool:
-    """Whether the server is gone, with its views. PySpark would try ten minutes to reach it."""
+    """Return whether the server is gone, with its views. PySpark would try ten minutes to reach it."""
     if isinstance(error, SparkConnectGrpcException):
         return error._grpc_status_code is grpc.StatusCode.UNAVAILABLE
     return isinstance(error, SparkUnreachable)

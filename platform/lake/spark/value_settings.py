@@ -100,14 +100,14 @@ _LEGACY = "spark.sql.legacy."
 
 
 def server_settings(remote: SparkRemote) -> dict[str, str]:
-    """Returns the settings that a session of another client has: those that decide values, and all that are set."""
+    """Return the settings that a session of another client has: those that decide values, and all that are set."""
     with isolated_session(remote) as session:
         asked = cast(ConnectSession, session).client.get_config_dict(*VALUE_SETTINGS)
         return {name: value or "" for name, value in asked.items()} | session.conf.getAll
 
 
 def other_values(found: Mapping[str, str]) -> dict[str, str]:
-    """Returns the settings that give other values than a session of Tidegate has, by name.
+    """Return the settings that give other values than a session of Tidegate has, by name.
 
     Args:
         found: all settings of a session. Of Spark's older ways, `spark.sql.legacy.…`, none may be set that Tidegate

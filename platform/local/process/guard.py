@@ -30,7 +30,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _descendants(root: int) -> list[int]:
-    """Returns every live process below `root`, from /proc. Empty on systems other than Linux."""
+    """Return every live process below `root`, from /proc. Empty on systems other than Linux."""
     children: dict[int, list[int]] = {}
     with contextlib.suppress(OSError):
         for name in os.listdir("/proc"):

@@ -12,7 +12,7 @@ _LOOPBACK_6 = "::1"
 
 
 def free_port() -> int:
-    """Returns a port that no process listens on now."""
+    """Return a port that no process listens on now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.bind((LOOPBACK, 0))
         port: int = probe.getsockname()[1]
@@ -77,7 +77,7 @@ def hold_for_localhost(port: int, what: str, option: str) -> socket.socket | Non
 
 
 def accepts_connections(port: int, timeout: float) -> bool:
-    """Whether a process accepts connections on `port`. Tries once, with a timeout in seconds."""
+    """Return whether a process accepts connections on `port`. Tries once, with a timeout in seconds."""
     try:
         with socket.create_connection((LOOPBACK, port), timeout):
             return True

@@ -59,7 +59,7 @@ class Process:
             )
 
     def tail(self, lines: int = 20) -> str:
-        """Returns the last lines of the log, for error messages."""
+        """Return the last lines of the log, for error messages."""
         return tail(self.log, lines)
 
     def kill(self) -> None:
@@ -164,7 +164,7 @@ def _read_pid(guard: subprocess.Popen[bytes]) -> int | None:
 
 
 def tail(log: Path, lines: int = 20) -> str:
-    """Returns the last lines of a log file; empty when there is no file."""
+    """Return the last lines of a log file; empty when there is no file."""
     try:
         with log.open("rb") as file:
             file.seek(0, os.SEEK_END)

@@ -88,7 +88,7 @@ logger.truncate.level = error
 
 
 def log4j_properties() -> str:
-    """Returns settings that write warnings and errors to stderr, which is the log file of the process."""
+    """Return settings that write warnings and errors to stderr, which is the log file of the process."""
     return _LOG4J
 
 
@@ -104,7 +104,7 @@ def spark_conf(
     own_catalog: bool,
     class_archive: Path | None = None,
 ) -> dict[str, str]:
-    """Returns every setting of the server, so that the machine's own Spark configuration has no effect.
+    """Return every setting of the server, so that the machine's own Spark configuration has no effect.
 
     Args:
         home: folder for the files that the server writes outside S3.
@@ -182,7 +182,7 @@ def _s3a(home: Path, aws: Mapping[str, str]) -> dict[str, str]:
 
 
 def properties_text(conf: Mapping[str, str]) -> str:
-    """Returns `conf` in the format of spark-submit's --properties-file."""
+    """Return `conf` in the format of spark-submit's --properties-file."""
     return "".join(f"{key}={value}\n" for key, value in _escape_conf(conf).items())
 
 

@@ -24,7 +24,7 @@ RECORDING = "-XX:+RecordDynamicDumpInfo"
 
 
 def jars_folder() -> Path:
-    """Returns the folder of the jars that Spark needs besides its own: `TIDEGATE_JARS`, or the output of `make jars`.
+    """Return the folder of the jars that Spark needs besides its own: `TIDEGATE_JARS`, or the output of `make jars`.
 
     Raises:
         LocalStackError: the folder is missing or has no Delta jar.
@@ -42,7 +42,7 @@ def jars_folder() -> Path:
 
 
 def require_java() -> Path:
-    """Returns the `java` that Spark will run on, from JAVA_HOME or else from PATH.
+    """Return the `java` that Spark will run on, from JAVA_HOME or else from PATH.
 
     Raises:
         LocalStackError: there is no Java, or it is too old.
@@ -63,13 +63,13 @@ def require_java() -> Path:
 
 
 def class_archive(jars: Path) -> Path | None:
-    """Returns the archive of a folder of jars, None if there is none."""
+    """Return the archive of a folder of jars, None if there is none."""
     path = jars / _NAME
     return path if path.is_file() else None
 
 
 def class_archive_options(archive: Path) -> list[str]:
-    """Returns the JVM options that use an archive. The JVM silently ignores an archive that does not fit its jars."""
+    """Return the JVM options that use an archive. The JVM silently ignores an archive that does not fit its jars."""
     return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"]
 
 

@@ -164,13 +164,13 @@ class SparkServer:
 
 
 def server_command(spark: Path, properties: Path) -> list[str]:
-    """Returns the command line of the server, from Spark's folder and the file of all settings."""
+    """Return the command line of the server, from Spark's folder and the file of all settings."""
     submit = [str(spark / "bin" / "spark-submit"), "--properties-file", str(properties)]
     return [*submit, "--class", _SERVER_CLASS, "spark-internal"]
 
 
 def spark_home() -> Path:
-    """Returns Spark's folder.
+    """Return Spark's folder.
 
     Raises:
         LocalStackError: pyspark is not installed.

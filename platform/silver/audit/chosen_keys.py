@@ -81,7 +81,7 @@ def chosen_keys(
 
 
 def select_affordable_keys(ranked: Sequence[tuple[int, int]], limits: Limits) -> tuple[list[int], int]:
-    """Returns the hashes of the keys to compare, and how many keys have too many rows.
+    """Return the hashes of the keys to compare, and how many keys have too many rows.
 
     Args:
         ranked: the hash of each key and the number of its rows, the first to compare first.
@@ -101,7 +101,7 @@ def select_affordable_keys(ranked: Sequence[tuple[int, int]], limits: Limits) ->
 
 
 def _ranked_keys_query(rows: KeyRows, mark: int, bronze: SampledRows, silver: SampledRows) -> str:
-    """Returns a query of keys that can be judged, with their rows: first those of the last batch, then by their hash.
+    """Return a query of keys that can be judged, with their rows: first those of the last batch, then by their hash.
 
     A key that only one of the tables has can be judged if the other one was read whole. Most keys are left out by their
     hash before anything is counted, so a large table costs little more than a scan of its keys.
@@ -126,7 +126,7 @@ def _ranked_keys_query(rows: KeyRows, mark: int, bronze: SampledRows, silver: Sa
 
 
 def highest_hash(bronze: FileSample, silver: FileSample) -> int:
-    """Returns the highest hash of the keys that are ranked, by the files that were read of both tables."""
+    """Return the highest hash of the keys that are ranked, by the files that were read of both tables."""
     # Silver has about a row for each key. Of bronze, or of a history, a key may have many rows.
     keys = max(silver.rows, min(bronze.rows, silver.table_rows))
     part = min(1.0, _RANKED / keys) if keys else 1.0

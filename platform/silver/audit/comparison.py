@@ -123,7 +123,7 @@ def _view_sampled_rows(lake: Lake, location: str, view: str, seed: int) -> Sampl
 def _find_suspects(
     lake: Lake, rows: KeyRows, mark: int, chosen: str, bronze: SampledRows, silver: SampledRows
 ) -> tuple[int, list[str]]:
-    """Returns the number of compared keys, and those that may be wrong, each as JSON of a list."""
+    """Return the number of compared keys, and those that may be wrong, each as JSON of a list."""
     parts = rows.rules.keys
     names = [f"k{place}" for place in range(len(parts))]
     key = ", ".join(f"{part.path} AS {name}" for part, name in zip(parts, names, strict=True))
@@ -163,7 +163,7 @@ def _find_suspects(
 
 
 def _given_values() -> str:
-    """Returns SQL of the values that all rows of a key give it, over the rows of each of its orders.
+    """Return SQL of the values that all rows of a key give it, over the rows of each of its orders.
 
     Where rows have an equal order, one of them is taken: if silver has another one, the key is looked up.
     """
@@ -175,7 +175,7 @@ def _given_values() -> str:
 
 
 def _doubt_condition(rows: KeyRows, mark: int, *, gives: bool, bronze_is_whole: bool, silver_is_whole: bool) -> str:
-    """Returns the condition that silver's row `b` may not be the newest row `a` of bronze.
+    """Return the condition that silver's row `b` may not be the newest row `a` of bronze.
 
     Silver keeps rows that left bronze, if `on_removed` is `ignore`, and rows from before a reset, whose batch is 0.
     """
@@ -195,7 +195,7 @@ def _doubt_condition(rows: KeyRows, mark: int, *, gives: bool, bronze_is_whole: 
 
 
 def _find_wrong_keys(lake: Lake, rows: KeyRows, suspects: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Returns those of the keys whose rows differ from what bronze gives.
+    """Return those of the keys whose rows differ from what bronze gives.
 
     Bronze may have rows that silver does not have yet, or a merge of all of bronze may have taken rows that the ledger
     did not have yet. So a row is right if either version of bronze gives it.
@@ -221,7 +221,7 @@ def _find_wrong_keys(lake: Lake, rows: KeyRows, suspects: Sequence[str]) -> tupl
 
 
 def _has_lost(rows: KeyRows, found: FoundKey, has_lost: Callable[[int], bool]) -> bool:
-    """Whether bronze may lack a row that decided, in a table that has the newest row of each key."""
+    """Return whether bronze may lack a row that decided, in a table that has the newest row of each key."""
     if rows.rules.history is not None:
         return False  # its rows are compared with that in mind
     if found.silver is None:

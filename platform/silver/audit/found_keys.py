@@ -67,7 +67,7 @@ def found_keys(
     dumps_version: int | None = None,
     is_one: bool = False,
 ) -> dict[str, FoundKey]:
-    """Returns all that is found of some keys, by the key as JSON. A key that no table has is not among them.
+    """Return all that is found of some keys, by the key as JSON. A key that no table has is not among them.
 
     Args:
         lake: reads the tables.
@@ -100,7 +100,7 @@ def found_keys(
 
 
 def history_rules(rows: KeyRows, orders: Orders, mark: int, has_lost: Callable[[int], bool]) -> HistoryRules:
-    """Returns the rules of the history of a key.
+    """Return the rules of the history of a key.
 
     Args:
         rows: queries of the table.
@@ -123,7 +123,7 @@ def history_rules(rows: KeyRows, orders: Orders, mark: int, has_lost: Callable[[
 
 
 def gives_all(rows: KeyRows) -> bool:
-    """Returns whether bronze has each row that may have given a value to a row of silver."""
+    """Return whether bronze has each row that may have given a value to a row of silver."""
     birth = rows.work.table.birth
     return birth is not None and birth.after_version < 0 and not keeps_lost(rows.work)
 
@@ -141,7 +141,7 @@ def _orders(
 
 
 def _rank_rows(found: Iterable[BronzeRow], orders: Orders) -> list[BronzeRow]:
-    """Returns rows with their rank among all orders. Within a key, that of the query does not know silver's."""
+    """Return rows with their rank among all orders. Within a key, that of the query does not know silver's."""
     return [
         replace(each, row=replace(each.row, rank=orders.rank(each.row.order), order=orders.texts[each.row.order]))
         for each in found
@@ -187,7 +187,7 @@ def _history(
 
 
 def convert_orders(interval: Interval, orders: Orders) -> Interval:
-    """Returns a row of silver with the rank of its order, and with orders as they are written now."""
+    """Return a row of silver with the rank of its order, and with orders as they are written now."""
     until = interval.valid_to
     return replace(
         interval,
@@ -200,12 +200,12 @@ def convert_orders(interval: Interval, orders: Orders) -> Interval:
 
 
 def keeps_lost(work: PendingMerge) -> bool:
-    """Whether silver keeps rows whose file has left bronze, because `on_removed` is `ignore`."""
+    """Return whether silver keeps rows whose file has left bronze, because `on_removed` is `ignore`."""
     return work.table.birth is not None and work.table.birth.registered and work.spec.on_removed != "full"
 
 
 def lost_files(work: PendingMerge) -> Callable[[int], bool]:
-    """Returns a function that returns whether a batch may have lost a file. It asks about each batch once."""
+    """Return a function that returns whether a batch may have lost a file. It asks about each batch once."""
     return cache(partial(_lost_files, work))
 
 

@@ -79,7 +79,7 @@ class FoundTime:
 def bronze_rows(
     lake: Lake, rows: KeyRows, condition: str, version: int | None = None, *, is_one: bool = False
 ) -> dict[str, list[BronzeRow]]:
-    """Returns the newest `MAX_ROWS` + 1 rows of bronze of each key, by the key as JSON.
+    """Return the newest `MAX_ROWS` + 1 rows of bronze of each key, by the key as JSON.
 
     Args:
         lake: reads the tables.
@@ -112,7 +112,7 @@ def bronze_rows(
 
 
 def _first_rows(columns: str, every: str, order: str, limit: int, keys: KeyRows | None) -> str:
-    """Returns a query of the first rows of each key.
+    """Return a query of the first rows of each key.
 
     Args:
         columns: to select.
@@ -133,7 +133,7 @@ def _sort_rows(found: Sequence[Row], *, is_one: bool) -> Sequence[Row]:
 
 
 def dump_orders(lake: Lake, rows: KeyRows, mark: int, version: int | None = None) -> list[str]:
-    """Returns the order of each full dump that silver holds and that implies deletes, as JSON.
+    """Return the order of each full dump that silver holds and that implies deletes, as JSON.
 
     Args:
         lake: reads bronze.
@@ -149,7 +149,7 @@ def dump_orders(lake: Lake, rows: KeyRows, mark: int, version: int | None = None
 
 
 def _query_rows(lake: Lake, rows: KeyRows, query: Callable[[str], str], version: int | None) -> list[Row]:
-    """Returns the rows of a query over bronze, without those of persons who were forgotten."""
+    """Return the rows of a query over bronze, without those of persons who were forgotten."""
     session = lake.delta.session
     past = "" if version is None else f" VERSION AS OF {version}"
     bronze = session.sql(rows.view(f"{delta_table(rows.work.bronze_location)}{past}"))
@@ -181,7 +181,7 @@ def _bronze_row(rows: KeyRows, row: Row, decisions: Mapping[tuple[str, int | Non
 
 
 def silver_rows(lake: Lake, rows: KeyRows, condition: str) -> dict[str, FoundRow]:
-    """Returns the rows of silver, tombstones too, by the key as JSON.
+    """Return the rows of silver, tombstones too, by the key as JSON.
 
     Args:
         lake: reads the table.
@@ -206,7 +206,7 @@ def silver_rows(lake: Lake, rows: KeyRows, condition: str) -> dict[str, FoundRow
 
 
 def silver_times(lake: Lake, rows: KeyRows, condition: str, *, is_one: bool = False) -> dict[str, list[FoundTime]]:
-    """Returns the newest `MAX_TIMES` + 1 rows of a history of each key, the newest first, by the key as JSON.
+    """Return the newest `MAX_TIMES` + 1 rows of a history of each key, the newest first, by the key as JSON.
 
     Ranks are not known yet. The arguments are those of `bronze_rows`.
     """
@@ -237,7 +237,7 @@ def silver_times(lake: Lake, rows: KeyRows, condition: str, *, is_one: bool = Fa
 
 
 def _decisions(rows: KeyRows, files: Sequence[str]) -> Mapping[tuple[str, int | None], Decision]:
-    """Returns the decisions that committed some files, by file and batch."""
+    """Return the decisions that committed some files, by file and batch."""
     table, work = rows.work.table, rows.work
     keys = {file: S3Address.parse(_address(rows, file)).key for file in dict.fromkeys(files)}
     by_key: dict[str, list[Decision]] = {}
@@ -254,7 +254,7 @@ def _decisions(rows: KeyRows, files: Sequence[str]) -> Mapping[tuple[str, int | 
 
 
 def _address(rows: KeyRows, file: str) -> str:
-    """Returns the address of the producer's file: for a copy, of the object that it was made of."""
+    """Return the address of the producer's file: for a copy, of the object that it was made of."""
     if not rows.is_registered:
         return file
     path = unquote(file).removeprefix(rows.work.bronze_location).lstrip("/")

@@ -226,7 +226,7 @@ def _verdict_of_history(name: str, found: FoundKey, fates: Replay, causes: str) 
 
 
 def _sql(rows: KeyRows, values: Sequence[str | None]) -> tuple[str, ...]:
-    """Returns queries for `tidegate sql`: the key's rows in bronze, and its row in silver."""
+    """Return queries for `tidegate sql`: the key's rows in bronze, and its row in silver."""
     birth = rows.work.table.birth
     name = birth.name if birth is not None else rows.work.table.spec.name
     condition = rows.condition(values)
@@ -245,7 +245,7 @@ def _sql(rows: KeyRows, values: Sequence[str | None]) -> tuple[str, ...]:
 
 
 def unfinished_dumps(lake: Lake, rows: KeyRows, order: str) -> tuple[str, ...]:
-    """Returns a sentence for each dump that is not whole and newer than an order, and one for files that wait.
+    """Return a sentence for each dump that is not whole and newer than an order, and one for files that wait.
 
     Args:
         lake: reads the tables.
@@ -265,7 +265,7 @@ def unfinished_dumps(lake: Lake, rows: KeyRows, order: str) -> tuple[str, ...]:
 
 
 def _describe_waiting(rows: KeyRows) -> str | None:
-    """Returns which files and signals wait, and why. None if nothing waits."""
+    """Return which files and signals wait, and why. None if nothing waits."""
     table = rows.work.table
     states = table.ledger.last_states(rows.work.recorded).where(F.col("status") == str(Status.WAITING))
     every = F.array_sort(F.collect_list(F.struct("key", "reason")))

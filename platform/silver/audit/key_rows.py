@@ -54,7 +54,7 @@ class KeyRows:
 
     @classmethod
     def from_lake(cls, lake: Lake, work: PendingMerge) -> KeyRows:
-        """Returns the queries for the tables as they are.
+        """Return the queries for the tables as they are.
 
         Raises:
             ValueError: bronze or silver does not fit the rules of `lake.yaml`.
@@ -85,7 +85,7 @@ class KeyRows:
         return None if header is None or header.bronze_version < 0 else header.bronze_version
 
     def bronze(self, view: str) -> str:
-        """Returns a query of bronze's rows as rows of silver, with the columns of where they came from.
+        """Return a query of bronze's rows as rows of silver, with the columns of where they came from.
 
         Everything in it is deterministic, so Spark moves a condition on the key down to the scan, which leaves out the
         files whose statistics exclude the key.
@@ -104,7 +104,7 @@ class KeyRows:
         return f"SELECT *, {rules.values[KEY]} AS {KEY} FROM ({rows})" if KEY in rules.values else rows
 
     def view(self, relation: str) -> str:
-        """Returns a query of bronze with the columns that `bronze` needs."""
+        """Return a query of bronze with the columns that `bronze` needs."""
         n, file, part = (
             ("CAST(NULL AS BIGINT)", "_metadata.file_path", "''")
             if self.is_registered
@@ -114,13 +114,13 @@ class KeyRows:
         return f"SELECT *, {own} FROM {relation}"
 
     def sample_bronze(self, view: str) -> str:
-        """Returns `bronze` of some files, which the view of a batch has. Their files and blocks are not known."""
+        """Return `bronze` of some files, which the view of a batch has. Their files and blocks are not known."""
         n = "CAST(NULL AS BIGINT)" if self.is_registered else "_batch"
         rows = f"SELECT * EXCEPT (_tidegate_n, _tidegate_path, _tidegate_row) FROM {view}"
         return self.bronze(f"(SELECT *, {n} AS {N}, '' AS {FILE}, '' AS {DATA_FILE}, 0L AS {BLOCK} FROM ({rows}))")
 
     def key_hash(self, seed: int) -> str:
-        """Returns SQL of a hash of the key of a row of `bronze`, or of silver."""
+        """Return SQL of a hash of the key of a row of `bronze`, or of silver."""
         parts = []
         for place, part in enumerate(self.rules.keys):
             own = self.key_type(place)
@@ -129,11 +129,11 @@ class KeyRows:
         return f"xxhash64({', '.join([*parts, f'{seed}L'])})"
 
     def select_keys(self, relation: str, view: str, seed: int) -> str:
-        """Returns a query of those rows of a relation whose key is in a view of hashes."""
+        """Return a query of those rows of a relation whose key is in a view of hashes."""
         return f"SELECT r.* FROM {relation} r LEFT SEMI JOIN {view} k ON {self.key_hash(seed)} = k.{HASH}"
 
     def condition(self, values: Sequence[str | None]) -> str:
-        """Returns the condition that a row has a key. It is over the columns of silver."""
+        """Return the condition that a row has a key. It is over the columns of silver."""
         return " AND ".join(
             f"{part.path} IS NULL" if value is None else f"{part.path} = {value_of(self.key_type(place), value)}"
             for place, (part, value) in enumerate(zip(self.rules.keys, values, strict=True))
@@ -156,7 +156,7 @@ class KeyRows:
                 raise WrongKey(f"{key} is {self.key_type(place).sql()}, and {value!r} is no such value")
 
     def key_type(self, place: int) -> Type:
-        """Returns the type of a part of the key."""
+        """Return the type of a part of the key."""
         part = self.rules.keys[place]
         if part.column:
             return type_at(part.column, self.rules.columns)
@@ -164,7 +164,7 @@ class KeyRows:
         return own.fields[place].type if isinstance(own, Struct) else own
 
     def common_values(self, *, silver: bool, is_hashed: bool = False, with_kept: bool = True) -> str:
-        """Returns SQL of the values that bronze and silver have in common, as JSON.
+        """Return SQL of the values that bronze and silver have in common, as JSON.
 
         If silver has the newest row of each key, it lacks structs with a field that bronze lacks: silver may have them
         of older rows.
@@ -179,7 +179,7 @@ class KeyRows:
         return exact_json(f"struct({', '.join(values)})")
 
     def kept_hashes(self, *, silver: bool) -> str:
-        """Returns SQL of a list: the hash `v` of each value that a row may leave as it is, and whether it is `left`.
+        """Return SQL of a list: the hash `v` of each value that a row may leave as it is, and whether it is `left`.
 
         Args:
             silver: as for `common_values`. Silver's rows leave nothing.
@@ -210,7 +210,7 @@ class KeyRows:
         return values
 
     def is_truncated(self) -> str:
-        """Returns the condition that a row is older than the table's newest truncate."""
+        """Return the condition that a row is older than the table's newest truncate."""
         found = self.work.silver.properties.get(TRUNCATED)
         return "false" if found is None else f"coalesce({older_than_truncate(self.rules, ORDER, found)}, false)"
 
@@ -220,7 +220,7 @@ class KeyRows:
         return self.key_json(part.path for part in self.rules.keys)
 
     def key_json(self, parts: Iterable[str]) -> str:
-        """Returns SQL of a key as `key` has it.
+        """Return SQL of a key as `key` has it.
 
         Args:
             parts: SQL of the parts of the key.
@@ -238,7 +238,7 @@ class KeyRows:
         return order_type(self._order_types)
 
     def incomplete_dumps(self, lake: Lake, mark: int, version: int | None = None) -> tuple[IncompleteDump, ...]:
-        """Returns the full dumps that imply no deletes, with their orders as `order` has them.
+        """Return the full dumps that imply no deletes, with their orders as `order` has them.
 
         Args:
             lake: reads the tables.
@@ -251,7 +251,7 @@ class KeyRows:
         return incomplete_dumps(lake.delta.session, self.work, self.rules, n, order=order, version=version)
 
     def order_of_time(self, column: str) -> str:
-        """Returns SQL of a time of a history as the order that it is, as JSON. NULL if there is none.
+        """Return SQL of a time of a history as the order that it is, as JSON. NULL if there is none.
 
         Args:
             column: `valid_from` or `valid_to`.
@@ -271,7 +271,7 @@ class KeyRows:
         return [self._wider_type(path, own) for own, path in pairs]
 
     def _wider_type(self, path: Sequence[str], own: Type) -> Type:
-        """Returns the type of a column of silver, or that of bronze if it is wider by now."""
+        """Return the type of a column of silver, or that of bronze if it is wider by now."""
         have = self.work.silver.schema.fields
         stored = path_of(".".join(path), have)
         theirs = own if stored is None else type_at(stored, have)
@@ -279,5 +279,5 @@ class KeyRows:
 
 
 def _lacks(field: Field, have: Field) -> bool:
-    """Whether a struct of silver has a field that bronze lacks. It keeps its value."""
+    """Return whether a struct of silver has a field that bronze lacks. It keeps its value."""
     return any(True for _ in TableSchema((field,)).missing_fields((Field(field.name, have.type),)))

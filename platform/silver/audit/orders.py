@@ -27,7 +27,7 @@ class Orders:
 
     @classmethod
     def from_values(cls, session: SparkSession, kind: str, given: Iterable[str]) -> Orders:
-        """Returns some orders, sorted by a query without tables.
+        """Return some orders, sorted by a query without tables.
 
         Args:
             session: sorts them.
@@ -53,5 +53,5 @@ class Orders:
         return cls(texts, {text: len(oldest_first) - place for place, text in enumerate(oldest_first)})
 
     def rank(self, given: str) -> int:
-        """Returns the rank of an order by its text as it was given."""
+        """Return the rank of an order by its text as it was given."""
         return self.ranks[self.texts[given]]

@@ -47,7 +47,7 @@ class _Key:
 def find_doubted_keys(
     lake: Lake, rows: KeyRows, mark: int, chosen: str, bronze: SampledRows, silver: SampledRows
 ) -> tuple[int, list[str]]:
-    """Returns the number of compared keys, and those that may be wrong, each as JSON of a list.
+    """Return the number of compared keys, and those that may be wrong, each as JSON of a list.
 
     Args:
         lake: reads the tables.
@@ -86,7 +86,7 @@ def find_doubted_keys(
 
 
 def _rows(rows: KeyRows, changes: str, silver: str) -> str:
-    """Returns a query of changes, and of rows of silver."""
+    """Return a query of changes, and of rows of silver."""
     own = {"valid_from": "STRING", "valid_to": "STRING", "is_current": "BOOLEAN", "joined": "BOOLEAN"}
     nothing = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in own.items())
     times = nothing

@@ -84,7 +84,7 @@ def incomplete_dumps(
     order: str | None = None,
     version: int | None = None,
 ) -> tuple[IncompleteDump, ...]:
-    """Returns the dumps that imply no deletes, as of a batch.
+    """Return the dumps that imply no deletes, as of a batch.
 
     A key may have another dump each time that it is written, so a row in quarantine is one of a reading: of a key in a
     batch. For each file and dump, the last reading that has rows of both decides. Of a file that is in quarantine as a
@@ -142,7 +142,7 @@ def _birth(work: PendingMerge) -> Birth:
 def _whole_files(
     session: SparkSession, work: PendingMerge, rules: MergeRules, states: DataFrame, decided: DataFrame, order: str
 ) -> list[tuple[int, str | None, str]]:
-    """Returns the batch of each file that is in quarantine as a whole, its dump if the key shows it, and its address.
+    """Return the batch of each file that is in quarantine as a whole, its dump if the key shows it, and its address.
 
     Another event, or a redrive in vain, quarantines the same bytes again. The first batch is that of the dump.
     """
@@ -168,7 +168,7 @@ def _whole_files(
 
 
 def orders_of_keys(schema: TableSchema, rules: MergeRules, order: str, table: TableKey, keys: Sequence[str]) -> str:
-    """Returns a query of the orders that keys show: the `place` of each key, and the order or NULL.
+    """Return a query of the orders that keys show: the `place` of each key, and the order or NULL.
 
     Args:
         schema: of bronze.
@@ -200,7 +200,7 @@ def _folder_values(key: str, prefix: str, folders: Sequence[Field]) -> Mapping[s
 
 
 def _bronze(work: PendingMerge, rules: MergeRules, upto: int, version: int | None = None) -> str:
-    """Returns a relation of the rows of a loaded table up to a batch."""
+    """Return a relation of the rows of a loaded table up to a batch."""
     past = "" if version is None else f" VERSION AS OF {version}"
     return rules.add_row_value(f"(SELECT * FROM {delta_table(_birth(work).location)}{past} WHERE _batch <= {upto})")
 
@@ -228,7 +228,7 @@ def _dumps_of_files(
 
 
 def _nearest_dumps(session: SparkSession, bronze: str, order: str, batches: Collection[int]) -> set[tuple[str, int]]:
-    """Returns the dumps with a row in each batch. If a batch has no row, those of the nearest batches on both sides."""
+    """Return the dumps with a row in each batch. If a batch has no row, those of the nearest batches on both sides."""
     found = _orders_in(session, bronze, order, batches)
     empty = set(batches) - {n for _, n in found}
     if not empty:
@@ -248,7 +248,7 @@ def _orders_in(session: SparkSession, bronze: str, order: str, batches: Collecti
 
 
 def _dumps_of(session: SparkSession, bronze: str, order: str, files: Collection[str]) -> set[tuple[str, str]]:
-    """Returns the dumps of which each file has rows."""
+    """Return the dumps of which each file has rows."""
     listed = f"SELECT explode(from_json({literal(json.dumps(sorted(files)))}, 'array<string>')) AS _tidegate_file"
     rows = f"{bronze} LEFT SEMI JOIN ({listed}) ON _source_path = _tidegate_file"
     query = f"SELECT DISTINCT _source_path AS file, {order} AS o FROM {rows}"
@@ -258,7 +258,7 @@ def _dumps_of(session: SparkSession, bronze: str, order: str, files: Collection[
 def _partly_quarantined_dumps(
     session: SparkSession, work: PendingMerge, bronze: str, order: str, decided: DataFrame
 ) -> list[Row]:
-    """Returns the dumps of files of which some rows are in quarantine, by the last reading of each file and dump."""
+    """Return the dumps of files of which some rows are in quarantine, by the last reading of each file and dump."""
     address = F.concat(F.lit(S3Address(work.table.key.bucket).s3), "key").alias("_tidegate_file")
     own = [F.col("n").alias("_tidegate_bad_n"), F.col("bad_rows").alias("_tidegate_bad_rows")]
     with temporary_view(session, "quarantined", decided.where(_IS_PARTLY).select(address, *own)) as view:
@@ -274,7 +274,7 @@ def _partly_quarantined_dumps(
 
 
 def _has_merged(session: SparkSession, work: PendingMerge, rules: MergeRules, orders: Sequence[str], mark: int) -> bool:
-    """Whether silver has rows of one of some dumps. Of a registered table that is not known."""
+    """Return whether silver has rows of one of some dumps. Of a registered table that is not known."""
     if _birth(work).registered:
         return True
     order = exact_json(order_struct(rules.order_values))

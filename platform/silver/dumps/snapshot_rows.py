@@ -19,7 +19,7 @@ _AT = "_tidegate_at"
 def with_deletes(
     rows: str, rules: MergeRules, table: str | None, where: str = "true", *, view: str, dumps: KnownDumps
 ) -> str:
-    """Returns the rows of dumps and a delete for each key that the next dump does not have.
+    """Return the rows of dumps and a delete for each key that the next dump does not have.
 
     A dump is all rows of an equal order. Which one follows is known by the orders of new rows and of those in silver,
     so dumps may come in any order, and a dump in several batches: a row that comes later replaces the delete. A row
@@ -72,7 +72,7 @@ def with_deletes(
 
 
 def _successive_dumps(found: str, rules: MergeRules, incomplete: Sequence[IncompleteDump], following: str) -> str:
-    """Returns a query of each dump with the one that follows, and whether that has new rows.
+    """Return a query of each dump with the one that follows, and whether that has new rows.
 
     Args:
         found: a query of rows of dumps.
@@ -92,7 +92,7 @@ def _successive_dumps(found: str, rules: MergeRules, incomplete: Sequence[Incomp
 
 
 def _incomplete_dumps_query(rules: MergeRules, dumps: Sequence[IncompleteDump]) -> str:
-    """Returns a query of dumps of which rows are in quarantine."""
+    """Return a query of dumps of which rows are in quarantine."""
     texts = f"[{', '.join(dump.order for dump in dumps)}]"
     order = order_struct(f"o{place}" for place in range(1, len(rules.order) + 1))
     listed = from_exact_json(texts, f"array<{order_type(rules.order_types)}>")

@@ -53,7 +53,7 @@ class Collapse:
 
     @classmethod
     def from_steps(cls, steps: Sequence[Collapse]) -> Collapse:
-        """Returns what consecutive merges met."""
+        """Return what consecutive merges met."""
         last = steps[-1]
         return cls(
             null_keys=sum(step.null_keys for step in steps),
@@ -67,7 +67,7 @@ class Collapse:
         )
 
     def metadata(self) -> dict[str, Any]:
-        """Returns the metadata of a merge: `null_keys`, and what else it met."""
+        """Return the metadata of a merge: `null_keys`, and what else it met."""
         found = {
             "reinserted_keys": self.reinserted,
             "misread_rows": self.misread,
@@ -139,7 +139,7 @@ class Collapse:
 
 
 def inferred_text_order(spec: TableSpec, rules: MergeRules) -> tuple[str, ...]:
-    """Returns the columns of `order` that are text, although neither `lake.yaml` nor the format of the files says so.
+    """Return the columns of `order` that are text, although neither `lake.yaml` nor the format of the files says so.
 
     Args:
         spec: the table.
@@ -157,7 +157,7 @@ def inferred_text_order(spec: TableSpec, rules: MergeRules) -> tuple[str, ...]:
 
 
 def suspicious_joins(before: Sequence[Field], after: Sequence[Field]) -> tuple[str, ...]:
-    """Returns the columns that joined, if they are many at once; empty if they are few, or all are new.
+    """Return the columns that joined, if they are many at once; empty if they are few, or all are new.
 
     Args:
         before: the columns of silver without Tidegate's own. Empty if there was no table.
@@ -170,7 +170,7 @@ def suspicious_joins(before: Sequence[Field], after: Sequence[Field]) -> tuple[s
 
 
 def misread_names(fields: Sequence[Field]) -> tuple[str, ...]:
-    """Returns the columns whose name was read in another encoding than its own."""
+    """Return the columns whose name was read in another encoding than its own."""
     return tuple(field.name for field in fields if is_misread(field.name))
 
 

@@ -44,7 +44,7 @@ class Violations:
 
 
 def count_violations(session: SparkSession, work: PendingMerge, changes: Changes, rules: MergeRules) -> Violations:
-    """Returns the number of rows that violate each expectation.
+    """Return the number of rows that violate each expectation.
 
     Raises:
         ExpectationFailed: rows violate an expectation of `expect_or_fail`.

@@ -86,7 +86,7 @@ class Shore:
         return self.clients.sqs.get_queue_url(QueueName=name)["QueueUrl"]
 
     def found(self, target: str = "") -> list[Finding]:
-        """The findings, except that no Spark server answers."""
+        """Return the findings, except that no Spark server answers."""
         *found, spark = findings(self.using, self.config, set(), (self.bucket, target) if target else None)
         assert (spark.what.startswith("Spark "), spark.what.endswith(": answers"), spark.ok) == (True, True, False)
         assert spark.detail.startswith("no Spark Connect server at ")

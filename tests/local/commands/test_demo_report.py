@@ -19,7 +19,7 @@ def materialize(instance: dg.DagsterInstance, **metadata: int) -> None:
 
 @pytest.fixture
 def newest() -> Newest:
-    """A file of batch 2, with an event of half a minute ago, and recorded five seconds ago."""
+    """Return a file of batch 2, with an event of half a minute ago, and recorded five seconds ago."""
     return Newest(2, time.time() - 30, time.time() - 5)
 
 

@@ -77,7 +77,7 @@ def table(clients: Clients, request: pytest.FixtureRequest) -> Table:
 
 
 def of(version: int, staged: str = OURS) -> str:
-    """Returns a staged name like `staged` of version 2, for another version."""
+    """Return a staged name like `staged` of version 2, for another version."""
     return staged.replace(commit_file(2), commit_file(version))
 
 

@@ -75,7 +75,7 @@ class Shore:
         return dg.DagsterInstance.from_config(str(self.dagster))
 
     def said(self) -> str:
-        """What was printed since the last call."""
+        """Return what was printed since the last call."""
         assert isinstance(self.out.file, io.StringIO)
         text = self.out.file.getvalue()
         self.out.file.seek(0)

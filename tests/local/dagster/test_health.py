@@ -110,7 +110,7 @@ def test_a_tick_reports_what_waits_to_dagster_and_cloudwatch(tmp_path: Path) -> 
 
 
 def value(cloudwatch: Any, name: str, **dimensions: str) -> float:
-    """Returns the value of a metric in CloudWatch."""
+    """Return the value of a metric in CloudWatch."""
     now = datetime.now(UTC)
     (point,) = cloudwatch.get_metric_statistics(
         Namespace="Tidegate",

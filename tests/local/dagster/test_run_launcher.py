@@ -200,7 +200,7 @@ def test_a_run_that_was_started_in_another_way_is_let_be(scene: Scene) -> None:
 
 @pytest.fixture
 def by_default(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The runs that Dagster's default launcher started."""
+    """Return the runs that Dagster's default launcher started."""
     runs: list[str] = []
     monkeypatch.setattr(DefaultRunLauncher, "launch_run", lambda _, context: runs.append(context.dagster_run.run_id))
     return runs

@@ -81,7 +81,7 @@ print(json.dumps(said))
 
 
 def needed(own: Distribution) -> dict[str, Distribution]:
-    """Returns the distributions that one requires, without its extras, by name."""
+    """Return the distributions that one requires, without its extras, by name."""
     found: dict[str, Distribution] = {}
     wanted = [("", line) for line in own.requires or []]
     while wanted:
@@ -98,7 +98,7 @@ def needed(own: Distribution) -> dict[str, Distribution]:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from a copy: the folder of an earlier build may contain deleted files."""
+    """Return the wheel, built from a copy: the folder of an earlier build may contain deleted files."""
     source = tmp_path_factory.mktemp("source")
     shutil.copytree(ROOT / "tidegate", source / "tidegate", ignore=shutil.ignore_patterns("jvm", "__pycache__"))
     for file in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
@@ -111,7 +111,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment with the wheel and its requirements."""
+    """Return the Python of an environment with the wheel and its requirements."""
     folder = tmp_path_factory.mktemp("venv")
     venv.create(folder, symlinks=True)
     made = folder / "bin" / "python"
@@ -128,7 +128,7 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(python: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs a program of that environment in an empty folder, without AWS and Java."""
+    """Run a program of that environment in an empty folder, without AWS and Java."""
 
     def made(*command: str) -> subprocess.CompletedProcess[str]:
         environ = {"PATH": str(python.parent), "HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "true"}

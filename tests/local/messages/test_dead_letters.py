@@ -42,7 +42,7 @@ def sqs(local_aws: LocalAws) -> Any:
 
 @pytest.fixture
 def make_lake(sqs: Any, request: pytest.FixtureRequest) -> MakeLake:
-    """A lake with a queue and its dead-letter queue in SQS, and its own objects in a dictionary."""
+    """Return a lake with a queue and its dead-letter queue in SQS, and its own objects in a dictionary."""
 
     numbers = count()
 
@@ -88,7 +88,7 @@ class _Beats:
         return refused
 
     def were_in_time(self) -> bool:
-        """Whether no two calls, and no call and now, are further apart than the messages stay hidden."""
+        """Return whether no two calls, and no call and now, are further apart than the messages stay hidden."""
         at = [*self._at, time.monotonic()]
         return max(after - before for before, after in pairwise(at)) < self._visibility - 0.5
 

@@ -31,7 +31,7 @@ EVENTS = 60
 
 @pytest.fixture(scope="module")
 def cloud(local_aws: LocalAws) -> Cloud:
-    """Clients of the local AWS."""
+    """Return clients of the local AWS."""
     return Cloud(local_aws.endpoint)
 
 

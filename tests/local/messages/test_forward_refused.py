@@ -68,7 +68,7 @@ def forbidding(local_aws: LocalAws) -> Iterator[Forbidding]:
 
 @pytest.fixture
 def cloud(forbidding: Forbidding) -> Iterator[Cloud]:
-    """Clients of the local AWS, through the proxy."""
+    """Yield clients of the local AWS, through the proxy."""
     yield Cloud(forbidding.endpoint)
     forbidding.forbidden = set()
 

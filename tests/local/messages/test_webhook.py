@@ -284,7 +284,10 @@ def test_senders_do_not_reach_what_is_for_operators(server: Server) -> None:
 
 
 def _closed(connection: socket.socket) -> bool:
-    """Whether the server has closed a connection without an answer. What it has not read makes the end a reset."""
+    """Return whether the server has closed a connection without an answer.
+
+    What it has not read makes the end a reset.
+    """
     try:
         return connection.recv(65_536) == b""
     except ConnectionResetError:

@@ -101,7 +101,7 @@ class Place:
         remove_loaded(self.table, SimpleNamespace(rows=rows, n=1), self.log.append)  # type: ignore[arg-type]
 
     def taken(self) -> dict[str, str | None]:
-        """The files that the inbox reports as removed."""
+        """Return the files that the inbox reports as removed."""
         inbox = self.lake.store.inbox
         manifests = inbox.table_inbox(self.table.table_key).read(
             [manifest.id for manifest in inbox.waiting_manifests(self.table.table_key)]

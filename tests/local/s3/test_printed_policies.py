@@ -154,7 +154,7 @@ def lines(*ids: int) -> str:
 
 
 def large(*ids: int) -> bytes:
-    """Returns the lines of a file that Spark reads itself: smaller files are read in step 1 (look)."""
+    """Return the lines of a file that Spark reads itself: smaller files are read in step 1 (look)."""
     return f"{lines(*ids)}{' ' * SMALL_BYTES}\n".encode()
 
 
@@ -372,7 +372,7 @@ def test_the_commands_did_what_they_are_for(course: Course) -> None:
 
 
 def needless(asked: list[Asked], statements: Statements) -> set[tuple[str, str]]:
-    """Returns the actions and resources of statements without which every request is still allowed."""
+    """Return the actions and resources of statements without which every request is still allowed."""
     found = set()
     for place, statement in enumerate(statements):
         if statement.denies:

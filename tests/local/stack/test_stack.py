@@ -84,7 +84,10 @@ def test_up_append_a_killed_server_comes_back_down(
 
 
 def _only_with_the_token(stack: LocalStack) -> None:
-    """The server refuses clients with no token or a wrong one. No other user of the machine can read the token."""
+    """Check that the server refuses clients with no token or a wrong one.
+
+    No other user of the machine can read the token.
+    """
     remote = stack.spark.remote
     assert remote.token
     assert remote.address.startswith("sc://localhost:")

@@ -41,7 +41,7 @@ def run(folder: Path, command: str, *arguments: str) -> CommandProcess:
 
 
 def ui_version(dev: CommandProcess) -> str:
-    """Returns the answer of a running UI about itself."""
+    """Return the answer of a running UI about itself."""
     url = dev.wait_for(r"Dagster UI +(http://\S+)\n(?s:.*)Ctrl-C stops the platform; its state stays\.", _UP)[1]
     with urllib.request.urlopen(f"{url}/server_info", timeout=20) as reply:
         return str(json.load(reply)["dagster_webserver_version"])

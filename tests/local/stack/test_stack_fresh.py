@@ -14,7 +14,7 @@ from tidegate.platform.local.stack_file import StackLock, empty_home
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A home with state, and a link to a foreign folder."""
+    """Return a home with state, and a link to a foreign folder."""
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "kept.txt").touch()
     state = tmp_path / "home" / "aws" / "state.json"

@@ -41,7 +41,7 @@ class Manifests:
         return ManifestAnswer.model_validate_json(console.file.getvalue(), strict=True)  # type: ignore[attr-defined]
 
     def checked_call(self, written: WrittenManifest) -> dict[str, Any]:
-        """Returns the manifest in the call, whose ETag is that of the object."""
+        """Return the manifest in the call, whose ETag is that of the object."""
         words = shlex.split(written.call)
         spec: dict[str, Any] = json.loads(words[words.index("--manifest") + 1])
         bucket, key = S3Address.parse(written.uri)
@@ -84,7 +84,10 @@ def _lists(manifests: Manifests) -> None:
 
 
 def _inventories(manifests: Manifests, kit: Any) -> None:
-    """A CSV inventory is a manifest as S3 delivered it. Other formats, null versions, and what is gone, are refused."""
+    """Check that a CSV inventory is a manifest as S3 delivered it.
+
+    Other formats, null versions, and what is gone, are refused.
+    """
     lake, lines = manifests.lake, [Line("a", 1, "e"), Line("b", 2, "e", latest=False)]
     deliveries = {}
     for bucket in ("acme", "beta", "gone", "null", "orc"):
@@ -119,7 +122,7 @@ def _inventories(manifests: Manifests, kit: Any) -> None:
 
 
 def _versions(manifests: Manifests) -> None:
-    """A job works on the version that the query found, or there is no manifest."""
+    """Check that a job works on the version that the query found, or there is no manifest."""
     lake, folder = manifests.lake, f"s3://{manifests.lake.lake_bucket}/versions/"
     rows = "SELECT bucket, key, version_id FROM bronze.objects WHERE"
     chosen = f"{rows} bucket = 'beta' OR bucket = 'null' AND key = 'c'"

@@ -120,7 +120,7 @@ def _materialize(lake: DemoLake, instance: dg.DagsterInstance) -> None:
 
 
 def _answers(lake: DemoLake, prices: Path) -> dict[str, Any]:
-    """Returns what the commands of the demo print, which it runs as processes."""
+    """Return what the commands of the demo print, which it runs as processes."""
 
     def printed(command: Callable[..., None], *words: Any) -> Any:
         console = Console(file=io.StringIO(), width=200)

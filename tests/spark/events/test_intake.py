@@ -37,7 +37,7 @@ def tick(lake: TestLake, instance: dg.DagsterInstance) -> Any:
 
 
 def tables_of(tick: Any) -> list[str]:
-    """Returns the tables for which a tick requests runs, shared runs or their own."""
+    """Return the tables for which a tick requests runs, shared runs or their own."""
     shared = [request.run_config["ops"][SHARED_OP]["config"]["tables"] for request in tick.run_requests
               if request.job_name == SHARED_JOB]  # fmt: skip
     own = [request.partition_key for request in tick.run_requests if request.job_name != SHARED_JOB]

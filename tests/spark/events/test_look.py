@@ -27,7 +27,7 @@ ORDERS = {"name": "orders", "prefix": "orders/"}
 
 @pytest.fixture
 def faulty(tidegate_lake: MakeLake) -> Iterator[tuple[TestLake, FaultProxy, Lake]]:
-    """A lake, and handles on it that reach S3 through a proxy. Spark reaches S3 directly."""
+    """Yield a lake, and handles on it that reach S3 through a proxy. Spark reaches S3 directly."""
     lake = tidegate_lake([ORDERS])
     aws = lake.stack.aws.environ
     with FaultProxy(lake.stack.aws.endpoint) as proxy:

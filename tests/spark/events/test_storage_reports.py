@@ -214,7 +214,7 @@ def test_the_reports_are_what_duckdb_computes_from_the_objects(
 
 
 def _reads(reported: Reported, kit: Any, answered: Callable[[CostQuestion], CostAnswer]) -> None:
-    """Runs have read files of the bucket of the inventories. The ledger says how many, and no other group has any."""
+    """Run have read files of the bucket of the inventories. The ledger says how many, and no other group has any."""
     read: dict[str, int] = {}
     for name in ("objects", "other"):
         for row in kit.ledger(reported.lake, name):
@@ -228,7 +228,10 @@ def _reads(reported: Reported, kit: Any, answered: Callable[[CostQuestion], Cost
 
 
 def _size_of_a_table(reported: Reported, kit: Any) -> None:
-    """An inventory of the lake's bucket gives the table's storage. Without an inventory it is its live files."""
+    """Check that an inventory of the lake's bucket gives the table's storage.
+
+    Without an inventory it is its live files.
+    """
     lake, created = reported.lake, datetime.now(UTC).replace(microsecond=0)
     config, other = lake.lake.config.lake, lake.key("other")
 
@@ -262,7 +265,7 @@ def _size_of_a_table(reported: Reported, kit: Any) -> None:
 
 
 def _advice(reported: Reported, kit: Any) -> None:
-    """The objects of an advice are those that DuckDB finds, and the asset shows what the command prints."""
+    """Check that the objects of an advice are those that DuckDB finds, and the asset shows what the command prints."""
     console = Console(file=io.StringIO(), width=200)
     run_advice(console, reported.lake.lake, AdviceQuestion("objects", (reported.prices,)), as_json=True)
     answer = AdviceAnswer.model_validate_json(console.file.getvalue(), strict=True)  # type: ignore[attr-defined]
@@ -284,7 +287,7 @@ def _advice(reported: Reported, kit: Any) -> None:
 
 
 def _growth(reported: Reported, kit: Any) -> None:
-    """Each inventory that was in the table counts once, on its day, although the next one has replaced it."""
+    """Check that each inventory that was in the table counts once, on its day, although the next one has replaced it."""
     lake, before = reported.lake, reported.objects.sql("SELECT sum(size)::bigint FROM objects").fetchall()[0][0]
     acme = reported.objects.sql("SELECT sum(size)::bigint FROM objects WHERE bucket = 'acme'").fetchall()[0][0]
     second, key = before - acme, lake.key("objects")
@@ -336,7 +339,7 @@ def _next_day(reported: Reported, kit: Any, day: int, lines: dict[str, list[Line
 
 
 def _lost_versions(reported: Reported, kit: Any, asset: dg.AssetKey, whole: Growth) -> None:
-    """With a short retention, days are known that the asset kept. Without these, the first days are lost."""
+    """Check that with a short retention, days are known that the asset kept. Without these, the first days are lost."""
     lake, key = reported.lake, reported.lake.key("objects")
     location = lake.lake.table(key).birth.location
     lake.lake.delta.session.sql(
@@ -362,7 +365,7 @@ def _lost_versions(reported: Reported, kit: Any, asset: dg.AssetKey, whole: Grow
 
 
 def audited_lines(created: datetime) -> list[Line]:
-    """Lines of the bucket that the lake's tables are in."""
+    """Return lines of the bucket that the lake's tables are in."""
     chance, lines = random.Random(9), [Line("z/gone", None, None, marker=True), Line("o/known.json", 5, "e")]
     keys = ["inventory/acme/all/data/1", "o/", "o/_tmp/1", "o/.hidden", "o/a=_/1.json", "top"]
     keys += [f"{chance.choice(['o/', 'n/', 'n/x/', 'tmp/', 'old/a/'])}{number}.json" for number in range(60)]
@@ -380,7 +383,7 @@ def audited_lines(created: datetime) -> list[Line]:
 
 
 def _audit(reported: Reported, kit: Any) -> None:
-    """The findings are what DuckDB finds in the rows; a bucket whose inventory lacks a field is named."""
+    """Check that the findings are what DuckDB finds in the rows; a bucket whose inventory lacks a field is named."""
     lake, created = reported.lake, CREATED + timedelta(days=3)
     lines = {
         "acme": [Line("more", 7, "e")],
@@ -484,7 +487,7 @@ def _audit(reported: Reported, kit: Any) -> None:
 
 
 def _cost_asset(reported: Reported, kit: Any, by_bucket: dict[Any, Any], answer: CostAnswer) -> None:
-    """The asset shows the same as the command."""
+    """Check that the asset shows the same as the command."""
     metadata = reported.page(kit, LakeNames().report(reported.lake.spec("objects").name, "cost"))
     assert metadata["cost_a_month"] == pytest.approx(answer.cost_a_month, abs=1e-4)
     assert (metadata["currency"], metadata["prices_from"]) == ("EUR", "2026-11-01")

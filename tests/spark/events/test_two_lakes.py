@@ -34,7 +34,7 @@ def test_two_lakes_and_a_foreign_project_see_nothing_of_each_other(
 
     @dg.asset(key=["bronze", "orders"])
     def theirs() -> None:
-        """An asset of a project that has a name which a lake without a name would have."""
+        """Do nothing: an asset of a project that has a name which a lake without a name would have."""
 
     both = dg.Definitions.merge(
         *(build_definitions(lake.config, lake.resource, is_guest=True) for lake in lakes.values()),

@@ -547,7 +547,7 @@ def test_what_is_open_in_quarantine_follows_the_reading_that_is_in_the_table(
 
 
 def _compare_for_generated_ledgers(lake: TestLake) -> None:
-    """The view and a redrive choose the same objects, whatever was decided in which order."""
+    """Check that the view and a redrive choose the same objects, whatever was decided in which order."""
     generated, keys, rows, expected = random.Random(43), [f"n/{number}.json" for number in range(400)], [], []
     for key in keys:
         decisions: list[tuple[str, str | None, int]] = []
@@ -586,7 +586,7 @@ def _at(place: int) -> datetime:
 
 
 def _is_open(decisions: Sequence[tuple[str, str | None, int]]) -> bool:
-    """Whether an object is in quarantine, wholly or partly, by its decisions without further events."""
+    """Return whether an object is in quarantine, wholly or partly, by its decisions without further events."""
     states = [each for each in decisions if each[0] != Status.DUPLICATE]
     if not states:
         return False

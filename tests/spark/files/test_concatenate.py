@@ -37,7 +37,7 @@ _TAGS = pa.list_(pa.struct([("k", pa.string()), ("v", pa.int32())]))
 
 
 def _file(ids: range, **options: Any) -> bytes:
-    """A file with types that Spark does not know, or would read as others."""
+    """Return a file with types that Spark does not know, or would read as others."""
     at = dt.datetime(2026, 1, 31, 23, 59, 59, 123456)
     table = pa.table(
         {
@@ -57,7 +57,7 @@ def _file(ids: range, **options: Any) -> bytes:
 
 
 def _other(ids: range) -> bytes:
-    """Another schema, with Spark's old type of timestamps, to the nanosecond."""
+    """Return another schema, with Spark's old type of timestamps, to the nanosecond."""
     buffer = io.BytesIO()
     moments = pa.array([1_769_903_999_123_456_789 + i for i in ids], pa.timestamp("ns"))
     pq.write_table(pa.table({"id": list(ids), "at": moments}), buffer, use_deprecated_int96_timestamps=True)
@@ -65,7 +65,7 @@ def _other(ids: range) -> bytes:
 
 
 def _torn(body: bytes) -> bytes:
-    """The file with another last byte of a page: its footer is good, and the page's checksum is not."""
+    """Return the file with another last byte of a page: its footer is good, and the page's checksum is not."""
     column = pq.read_metadata(io.BytesIO(body)).row_group(0).column(0)
     last = (column.dictionary_page_offset or column.data_page_offset) + column.total_compressed_size - 1
     return body[:last] + bytes([body[last] ^ 0xFF]) + body[last + 1 :]

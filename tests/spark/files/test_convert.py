@@ -33,7 +33,7 @@ def _table(name: str = "orders", format: str = "csv", **more: Any) -> dict[str, 
 
 
 def _rows(lake: TestLake, prefix: str = "") -> list[dict[str, Any]]:
-    """The rows of the output's files, with the values of their folders and without the columns of ours."""
+    """Return the rows of the output's files, with the values of their folders and without the columns of ours."""
     rows = []
     for key, body in objects(lake, prefix).items():
         folders = dict(unquote(part).split("=", 1) for part in key.split("/") if "=" in part)

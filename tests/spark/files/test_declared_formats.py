@@ -24,7 +24,7 @@ _LARGE = 1 << 18
 
 
 def words(first: int, count: int, **more: Any) -> pa.Table:
-    """Returns rows whose text hardly becomes smaller when it is compressed."""
+    """Return rows whose text hardly becomes smaller when it is compressed."""
     text = [f"{(first + n) * 2654435761 % 2**32:x}" * 4 for n in range(count)]
     return pa.table({"id": range(first, first + count), "text": text, **more})
 

@@ -93,7 +93,7 @@ def _key(number: int, peer: Peer) -> str:
 
 
 def _rows(found: list[Row], number: int, wanted: Row, place: int) -> list[Row]:
-    """Returns the columns that are compared, of the rows with an id of the case."""
+    """Return the columns that are compared, of the rows with an id of the case."""
     id = ids_of(number)(place)
     return [{name: row.get(name, "no column") for name in wanted} for row in found if row["id"] == id]
 

@@ -30,7 +30,7 @@ PUPILS = {"name": "pupils", "prefix": "pupils/", "format": "parquet", "personal"
 
 
 def _texts(lake: TestLake) -> dict[str, str]:
-    """Returns the log of each table, its batches and its ledger as text, also what is within Parquet."""
+    """Return the log of each table, its batches and its ledger as text, also what is within Parquet."""
     found = {}
     for bucket in (lake.bucket, lake.lake_bucket):
         for page in lake.clients.s3.get_paginator("list_objects_v2").paginate(Bucket=bucket):

@@ -40,7 +40,7 @@ def _table(name: str = "clicks", **output: Any) -> dict[str, Any]:
 
 
 def _rows(lake: TestLake, prefix: str = "") -> list[tuple[str, str]]:
-    """Folder and text of each row in the output, which is gzip, in order."""
+    """Return the folder and text of each row in the output, which is gzip, in order."""
     return sorted(
         (key.rpartition("/")[0], line)
         for key, body in objects(lake, prefix).items()

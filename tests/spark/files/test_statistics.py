@@ -139,7 +139,7 @@ def _equal(column: str, value: Any) -> _Predicate:
 
 
 def _ranges(column: str, value: Any, values: list[Any]) -> list[_Predicate]:
-    """Returns the strictest predicates, other than equality, that hold for a value of a column.
+    """Return the strictest predicates, other than equality, that hold for a value of a column.
 
     Args:
         column: the column.
@@ -169,7 +169,7 @@ def _is_at_most(limit: float, value: float | None) -> bool:
 
 
 def _expectations(rows: list[dict[str, Any]], columns: Iterable[str]) -> list[tuple[str, int]]:
-    """Returns predicates, each with the number of rows for which it holds: two of each row, that name all its values.
+    """Return predicates, each with the number of rows for which it holds: two of each row, that name all its values.
 
     A file is skipped if the bounds of any column exclude it, so the row is missed if those of one column are wrong.
     Equality and the other comparisons have a predicate each, because Spark replaces a column by what it is equal to.
@@ -192,7 +192,7 @@ def _expectations(rows: list[dict[str, Any]], columns: Iterable[str]) -> list[tu
 
 
 def _rank(value: float) -> tuple[bool, float]:
-    """Returns the order of a number in Spark: NaN is the greatest."""
+    """Return the order of a number in Spark: NaN is the greatest."""
     return (True, 0.0) if value != value else (False, value)
 
 
@@ -214,7 +214,7 @@ def _compare(session: SparkSession, location: str, expected: list[tuple[str, int
 
 
 def _by_polars(table: pa.Table, path: Path) -> bytes:
-    """Returns a file with bounds of every column, which leave out NaN."""
+    """Return a file with bounds of every column, which leave out NaN."""
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
     frame.write_parquet(path, statistics="full", row_group_size=ROWS)

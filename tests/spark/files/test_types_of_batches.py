@@ -155,7 +155,7 @@ def _plain(row: Any) -> dict[str, Any]:
 
 
 def _sorted(kind: Any) -> Any:
-    """The order of a struct's fields is that in which they are found."""
+    """Return the order of a struct's fields is that in which they are found."""
     if isinstance(kind, dict):
         fields = {name: _sorted(value) for name, value in kind.items()}
         if isinstance(fields.get("fields"), list):

@@ -53,7 +53,7 @@ def _parse_object(text: str) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """The value with numbers in one spelling, and fields in one order."""
+    """Return the value with numbers in one spelling, and fields in one order."""
     if isinstance(value, Decimal):
         return value.normalize()
     if isinstance(value, dict):

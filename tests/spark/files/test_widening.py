@@ -36,7 +36,7 @@ def _wide(id: int) -> pa.Table:
 
 
 def _rows(*ids: int) -> list[tuple[Any, ...]]:
-    """The rows of the narrow files, and of the wide file, whose id only a bigint holds."""
+    """Return the rows of the narrow files, and of the wide file, whose id only a bigint holds."""
     midnight = dt.datetime.combine(_DAY, dt.time())
     old = [(id, 0.25, -(2.0**31), Decimal("-99999999.9900"), midnight) for id in ids]
     return [*old, (2**40, 0.1, 0.5, Decimal("0.0001"), _TIME)]

@@ -64,7 +64,7 @@ def by_delta(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _silver(lake: TestLake, kit: Any, *tables: str) -> list[list[str]]:
-    """Returns all rows of each table with tombstones and own columns, apart from the time of the merge."""
+    """Return all rows of each table with tombstones and own columns, apart from the time of the merge."""
     whole = "to_json(struct(* EXCEPT (_changed_at)), map('ignoreNullFields', 'false')) AS row"
     query = " UNION ALL ".join(f"SELECT '{table}' AS silver, {whole} FROM {{{table}}}" for table in tables)
     found = kit.query(lake, query, **{table: lake.lake.store.uri("silver", table) for table in tables})

@@ -43,7 +43,7 @@ KEYS = range(1, 31)
 
 
 def _feed(chance: random.Random) -> list[list[Row]]:
-    """Returns batches of rows, some of which leave values as they are, delete their key, or truncate the table.
+    """Return batches of rows, some of which leave values as they are, delete their key, or truncate the table.
 
     No row of the first batches has the column `d`, so the table gets it when it has rows.
     """
@@ -72,7 +72,7 @@ def _feed(chance: random.Random) -> list[list[Row]]:
 
 
 def _merged(batches: list[list[Row]]) -> list[Row]:
-    """Returns the expected table: all rows in their order, however they came."""
+    """Return the expected table: all rows in their order, however they came."""
     rows = [row for batch in batches for row in batch if row["op"] != "x"]
     truncated = max((row["at"] or 0 for row in rows if row["op"] == "t"), default=-1)
     table: dict[int, Row | None] = {}
@@ -88,7 +88,7 @@ def _merged(batches: list[list[Row]]) -> list[Row]:
 
 
 def _kept(lake: TestLake, kit: Any, name: str) -> list[str]:
-    """Returns all that silver has, with tombstones and own columns, apart from the time of the merge.
+    """Return all that silver has, with tombstones and own columns, apart from the time of the merge.
 
     A NULL in a column of ignored NULLs says itself that no row gave it since the last delete. Rows that were merged
     before the table had the column do not have its entry.
@@ -226,7 +226,7 @@ _CUSTOMER = [("id", "int"), ("name", _TEXT), ("credit", _CREDIT), ("born", ["nul
 
 
 def _typed(customer: Row | None) -> Row | None:
-    """Returns the row with a decimal and a time, as a connector writes them with a registry of schemas."""
+    """Return the row with a decimal and a time, as a connector writes them with a registry of schemas."""
     if customer is None:
         return None
     credit, seen = customer["credit"], customer["seen"]
@@ -300,7 +300,7 @@ _ARROW = pa.struct(
 
 
 def _with_times(customer: Row | None) -> Row | None:
-    """Returns the row as a connector writes it with a registry of schemas, and all times as such."""
+    """Return the row as a connector writes it with a registry of schemas, and all times as such."""
     typed = _typed(customer)
     if typed is None or customer is None:
         return None
@@ -326,7 +326,7 @@ def _parquet(rows: list[Row]) -> bytes:
 
 
 def _csv(rows: list[Row]) -> str:
-    """Returns rows with decimals as text, and with days and microseconds, as `from: debezium` decodes them."""
+    """Return rows with decimals as text, and with days and microseconds, as `from: debezium` decodes them."""
     lines = [",".join(rows[0])]
     for row in rows:
         days, seen = row["born"], row["seen"]
@@ -459,7 +459,7 @@ MAXWELL = [
 
 
 def _canal(at: int, kind: str, *data: tuple[str, str]) -> Row:
-    """Returns a message of Canal. One without rows is of the schema, or a truncate."""
+    """Return a message of Canal. One without rows is of the schema, or a truncate."""
     rows = [{"id": id, "credit": credit} for id, credit in data] or None
     times = {"es": 1764062400000, "ts": 1764062400007 + at}
     more = {"id": at, "isDdl": rows is None, "old": None, "pkNames": ["id"], "sql": ""}
@@ -488,13 +488,13 @@ CANAL = [
 
 
 def _documented(title: str) -> str:
-    """Returns the first block of YAML of a section of the guide."""
+    """Return the first block of YAML of a section of the guide."""
     section = (ROOT / "docs" / "guides" / "change-feeds.md").read_text().split(f"## {title}\n", 1)[1]
     return section.split("```yaml\n", 1)[1].split("```", 1)[0]
 
 
 def _of_sql_server(op: str, before: Row | None, after: Row | None, lsn: int, is_snapshot: bool) -> Row:
-    """Returns the envelope of a change of SQL Server, or of a row of a snapshot."""
+    """Return the envelope of a change of SQL Server, or of a row of a snapshot."""
     change = None if is_snapshot else f"{lsn:08x}:00000758:0003"
     position = {
         "commit_lsn": f"{lsn:08x}:00000758:0005",

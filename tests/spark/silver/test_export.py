@@ -45,19 +45,19 @@ class Reader:
         self.lake = lake
 
     def manifests(self) -> list[dict[str, Any]]:
-        """The manifests, in the order of their names."""
+        """Return the manifests, in the order of their names."""
         s3, bucket = self.lake.clients.s3, self.lake.output_bucket
         keys = [item["Key"] for item in s3.list_objects_v2(Bucket=bucket).get("Contents", [])]
         found = sorted(key for key in keys if "/manifests/" in key)
         return [json.loads(s3.get_object(Bucket=bucket, Key=key)["Body"].read()) for key in found]
 
     def files(self) -> set[str]:
-        """The keys of all data files, those that no manifest names included."""
+        """Return the keys of all data files, those that no manifest names included."""
         listed = self.lake.clients.s3.list_objects_v2(Bucket=self.lake.output_bucket)["Contents"]
         return {item["Key"] for item in listed if "/part-" in item["Key"]}
 
     def rows(self, manifest: dict[str, Any], *columns: str) -> list[tuple[Any, ...]]:
-        """The rows of the files that a manifest names."""
+        """Return the rows of the files that a manifest names."""
         reader = self.lake.lake.delta.session.read.options(header="true", escape='"', multiLine="true")
         paths = [f"s3a://{self.lake.output_bucket}/{file['key']}" for file in manifest["files"]]
         rows = reader.format(manifest["format"]).load(paths).select(*columns).collect()

@@ -100,7 +100,7 @@ def test_flights_are_what_duckdb_computes_after_every_merge_of_late_and_repeated
 
 
 def _differences(duck: duckdb.DuckDBPyConnection, expected: str, found: pa.Table) -> list[tuple[Any, ...]]:
-    """Returns some rows that only one of two tables has."""
+    """Return some rows that only one of two tables has."""
     duck.register("found", found)
     columns = ", ".join(duck.sql(expected).columns)
     missing = f"SELECT 'missing', * FROM (SELECT {columns} FROM ({expected}) EXCEPT ALL SELECT {columns} FROM found)"

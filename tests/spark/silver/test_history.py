@@ -59,7 +59,7 @@ RICH = {
 
 
 def _changes(chance: random.Random, batches: int, rows: int) -> list[list[Row]]:
-    """Returns batches of changes with late rows, ties, deletes, repeated values and nulls, and a few truncates."""
+    """Return batches of changes with late rows, ties, deletes, repeated values and nulls, and a few truncates."""
 
     def row(number: int) -> Row:
         return {
@@ -89,7 +89,7 @@ def _bound(order: tuple[tuple[bool, int], ...] | None, silver: Row) -> Any:
 
 
 def _replayed(changes: Sequence[Row], silver: Row) -> list[Row]:
-    """Returns the history that the view shows, from all changes in the order in which they came."""
+    """Return the history that the view shows, from all changes in the order in which they came."""
     ops = "ud" if silver is RICH else "udtx"
     truncates = sorted({_order(row, silver) for row in changes if silver is RICH and row["op"] == "t"})
     left = {"a": None, "b": SAME} if silver is RICH else {}
@@ -133,7 +133,7 @@ def _table(lake: TestLake, name: str) -> list[Any]:
 
 
 def _shown(lake: TestLake, kit: Any, table: TableSpec) -> list[Any]:
-    """Returns what the view of a silver table would show. A second silver table of a bronze table has no view."""
+    """Return what the view of a silver table would show. A second silver table of a bronze table has no view."""
     query = silver_query("{t}", own_columns(table.silver))
     found = kit.query(lake, query, t=lake.lake.store.uri("silver", table.name))
     return _sorted([row.asDict(recursive=True) for row in found])
@@ -184,7 +184,7 @@ def _check_equals_bronze(lake: TestLake, table: TableSpec) -> None:
 
 
 def _disorder(old: Sequence[Row], new: Sequence[Row], silver: Row) -> tuple[int, int]:
-    """Returns how many new changes are older than an old one of their key, and how many have the order of another."""
+    """Return how many new changes are older than an old one of their key, and how many have the order of another."""
     ops = "ud" if silver is RICH else "udtx"
 
     def orders(rows: Sequence[Row]) -> Counter[Any]:
@@ -301,7 +301,7 @@ def _merged(lake: TestLake, table: str) -> list[str]:
 
 
 def _bronze(lake: TestLake, kit: Any) -> list[Row]:
-    """Returns the rows of bronze in the order in which they came."""
+    """Return the rows of bronze in the order in which they came."""
     query = f"SELECT {', '.join(COLUMNS)} FROM {{t}} ORDER BY _batch, _source_path, noise"
     return [row.asDict() for row in kit.query(lake, query, t=kit.location(lake, "loaded"))]
 

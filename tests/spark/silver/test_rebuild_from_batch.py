@@ -36,7 +36,7 @@ DUMPS = {"from": "snapshots", "keys": ["id"], "order": "at", "every": 10}
 
 
 def _csv(chance: random.Random, rows: int, *more: str) -> str:
-    """Returns changes: inserts, updates and deletes, early and late, and of equal orders."""
+    """Return changes: inserts, updates and deletes, early and late, and of equal orders."""
 
     def line() -> str:
         at, w = chance.choice(["", *range(1, 10)]), chance.choice(["", "p", "q"])
@@ -50,7 +50,7 @@ def _dump(chance: random.Random, number: int, keys: Sequence[int] = KEYS) -> lis
 
 
 def _both(lake: TestLake, kit: Any, *specs: TableSpec) -> list[list[str]]:
-    """Returns the rows of two silver tables, tombstones included, without the time of the merge."""
+    """Return the rows of two silver tables, tombstones included, without the time of the merge."""
     text, other = (lake.lake.store.uri("silver", spec.name) for spec in specs)
     rows = "SELECT {place} AS place, * EXCEPT (_changed_at) FROM {{{table}}}"
     query = " UNION ALL ".join(rows.format(place=place, table=table) for place, table in enumerate(("one", "other")))

@@ -160,7 +160,7 @@ def test_b3_a_range_that_cannot_be_had_is_merged_in_full_and_says_so(
 
 
 def _work_mark(lake: TestLake) -> int | None:
-    """Returns silver's mark for the present bronze table."""
+    """Return silver's mark for the present bronze table."""
     table = lake.lake.table(lake.key("items"))
     assert table.birth is not None
     bronze = lake.lake.delta.table_state(table.birth.location)
@@ -298,7 +298,7 @@ def test_a_first_merge_knows_the_batch_of_every_file_and_reads_no_batch_objects(
 
 @pytest.fixture
 def merge_next_to(kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[MergeResult, int]]:
-    """Merges `items` while a rival commits, by the keyed merge or by Delta's MERGE.
+    """Return merges `items` while a rival commits, by the keyed merge or by Delta's MERGE.
 
     Returns the result and the number of attempts. The merge is held while it reads its source, so its snapshots are
     older than the rival's commit.
@@ -432,7 +432,7 @@ _PART_BYTES = 64 << 10
 
 
 def _file_of_two_parts(kit: Any) -> str:
-    """Returns a file of two parts. Spark reads the data file of the second one first, because it is larger."""
+    """Return a file of two parts. Spark reads the data file of the second one first, because it is larger."""
     chance = random.Random(1)
     texts = ["x" * 1000 if n < 50 else "".join(chance.choices(string.ascii_letters, k=1000)) for n in range(100)]
     rows = [{"id": n, "at": 1, "v": text} for n, text in enumerate(texts, 1)]

@@ -94,7 +94,7 @@ def _type(chance: random.Random, depth: int) -> Type:
 
 
 def _otherwise(kind: Type, chance: random.Random) -> Type:
-    """Returns a type with the same fields in another order, and with more fields."""
+    """Return a type with the same fields in another order, and with more fields."""
     match kind:
         case Struct(fields):
             found = [Field(field.name, _otherwise(field.type, chance)) for field in fields]

@@ -45,7 +45,7 @@ def _rows(chance: random.Random) -> list[Row]:
 
 
 def _expected(rows: list[Row], key: Callable[[Row], Any], order: Callable[[Row], tuple[Any, ...]]) -> list[Row]:
-    """Returns the rows that silver shows. Rows come in the order in which ties are decided."""
+    """Return the rows that silver shows. Rows come in the order in which ties are decided."""
     newest: dict[Any, tuple[Any, Row]] = {}
     for row in rows:
         rank = tuple((part is not None, part or 0) for part in order(row))
@@ -55,7 +55,7 @@ def _expected(rows: list[Row], key: Callable[[Row], Any], order: Callable[[Row],
 
 
 def _disorder(old: list[Row], new: list[Row], rule: str) -> tuple[int, int]:
-    """Returns how many keys have a newest new row that is older than an old row, and how many of these are tied."""
+    """Return how many keys have a newest new row that is older than an old row, and how many of these are tied."""
     _, key, order = RULES[rule]
 
     def newest(rows: list[Row]) -> dict[Any, list[tuple[Any, ...]]]:
@@ -129,7 +129,7 @@ def test_a_tie_fails_the_merge_if_its_rows_differ(tidegate_lake: MakeLake, kit: 
     )
 
     def land(name: str, *rows: tuple[int, int, int], table: str = "items") -> Any:
-        """A row has the microseconds of its value, which decide whether rows differ."""
+        """Return a row has the microseconds of its value, which decide whether rows differ."""
         lines = ({"id": id, "at": at, "v": f"2026-11-25T10:00:00.{v:06}"} for id, at, v in rows)
         lake.put(f"{table}/{name}.json", kit.lines(*lines))
         kit.run(lake, table)

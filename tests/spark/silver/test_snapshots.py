@@ -181,7 +181,7 @@ def test_a_dump_counts_when_its_signal_is_there_and_an_empty_dump_deletes_nothin
 
 
 def _exported() -> Row:
-    """Returns the table of exports as the guide has it."""
+    """Return the table of exports as the guide has it."""
     text = (ROOT / "docs" / "guides" / "snapshots.md").read_text().split("## Exports of Aurora and RDS\n", 1)[1]
     (table,) = yaml.safe_load(text.split("```yaml\n", 1)[1].split("```", 1)[0])["tables"]
     return {**table, "prefix": "products/"}

@@ -102,7 +102,7 @@ EXPECTED: dict[tuple[str, str], list[tuple[Any, ...]]] = {
 
 @pytest.fixture(scope="module")
 def tables(module_lake: MakeLake, kit: Any) -> dict[str, list[Row]]:
-    """Returns the rows of each configuration after the changes, and after those that come late where there are any.
+    """Return the rows of each configuration after the changes, and after those that come late where there are any.
 
     All are tables of one bronze table. Those but `scd1` and `scd2` are merged only before the late changes come.
     """

@@ -203,7 +203,7 @@ def _materialize(
 
 
 def _others(lake: TestLake, kit: Any) -> list[Any]:
-    """Returns the rows of others, with their types and what Tidegate keeps of them."""
+    """Return the rows of others, with their types and what Tidegate keeps of them."""
     session = lake.lake.delta.session
     found: list[Any] = []
     for location in (

@@ -39,7 +39,7 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def objects(lake: TestLake, bucket: str, prefix: str = "") -> dict[str, str]:
-    """Returns the etags of objects by key. Logs are left out: a checkpoint may be on its way."""
+    """Return the etags of objects by key. Logs are left out: a checkpoint may be on its way."""
     found = lake.lake.store.objects.list_under(bucket, prefix)
     return {item.key: item.etag for item in found if "/_delta_log/" not in item.key}
 

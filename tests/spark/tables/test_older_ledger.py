@@ -23,7 +23,7 @@ NEW = ("cause", "bad_rows_folder", "event_type", "milliseconds")
 
 @contextmanager
 def _older_version() -> Iterator[None]:
-    """While the block lasts, batches and ledgers are written as by the older version."""
+    """Write batches and ledgers in the block as by the older version."""
     written = LedgerRow.to_dict
 
     def to_dict(row: LedgerRow) -> dict[str, Any]:

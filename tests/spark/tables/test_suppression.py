@@ -215,7 +215,7 @@ def test_a_subject_that_is_no_text_and_no_whole_number_stops_the_table(
 
 
 def _quarantined(lake: TestLake, table: str, key: str) -> list[str]:
-    """Returns the texts of the rows of an object that the ledger's last row of it has in quarantine."""
+    """Return the texts of the rows of an object that the ledger's last row of it has in quarantine."""
     folder = lake.lake.store.key("quarantine", "rows", lake.key(table), "")
     objects, found = lake.lake.store.objects, []
     for item in objects.list_under(lake.lake_bucket, folder):

@@ -23,14 +23,14 @@ def _record(fields: dict[str, Any], name: str = "row") -> dict[str, Any]:
 
 
 def written(rows: Sequence[Row], fields: dict[str, Any], codec: str = "null") -> bytes:
-    """The file that fastavro makes of rows."""
+    """Return the file that fastavro makes of rows."""
     body = io.BytesIO()
     fastavro.writer(body, fastavro.parse_schema(_record(fields)), rows, codec=codec)
     return body.getvalue()
 
 
 def of_table(table: pa.Table) -> bytes:
-    """The file of a plain table, packed."""
+    """Return the file of a plain table, packed."""
 
     def kind(type: pa.DataType, name: str) -> Any:
         if pa.types.is_struct(type):
@@ -42,12 +42,12 @@ def of_table(table: pa.Table) -> bytes:
 
 
 def good_avro(id: int) -> tuple[str, bytes]:
-    """A file that nobody could object to."""
+    """Return a file that nobody could object to."""
     return "good.avro", written([{"id": id}], {"id": "long"})
 
 
 def of(fields: dict[str, Any], *rows: Row, codec: str = "null") -> Callable[[Workshop], Made]:
-    """A maker of rows; ids come by themselves."""
+    """Return a maker of rows; ids come by themselves."""
 
     def make(shop: Workshop) -> Made:
         all_rows = [{"id": id, **row} for id, row in zip(shop.ids(len(rows)), rows, strict=True)]
@@ -58,7 +58,7 @@ def of(fields: dict[str, Any], *rows: Row, codec: str = "null") -> Callable[[Wor
 
 
 def members(shop: Workshop) -> Made:
-    """A union of several types, whose values are in the field of their type."""
+    """Return a union of several types, whose values are in the field of their type."""
     rows = [{"id": id, "x": value} for id, value in zip(shop.ids(3), (7, "seven", None), strict=True)]
     body = written(rows, {"id": "long", "x": ["null", "int", "string"]})
     found = [{"member_int": 7}, {"member_string": "seven"}, None]
@@ -66,12 +66,12 @@ def members(shop: Workshop) -> Made:
 
 
 def text_ids(_: Workshop) -> Made:
-    """A file whose ids are of another type than the table's."""
+    """Return a file whose ids are of another type than the table's."""
     return Made(written([{"id": "x"}], {"id": "string"}), [])
 
 
 def cut(share: float) -> Callable[[Workshop], Made]:
-    """A maker of a file that ends early."""
+    """Return a maker of a file that ends early."""
 
     def make(shop: Workshop) -> Made:
         body = written([{"id": id} for id in shop.ids(500)], {"id": "long"})

@@ -17,19 +17,19 @@ from tests.support.lakes.corrupt_parquet import with_a_page_of_nonsense
 
 
 def made(table: pa.Table, **options: Any) -> Made:
-    """The file that PyArrow writes of a table."""
+    """Return the file that PyArrow writes of a table."""
     body = io.BytesIO()
     pq.write_table(table, body, **options)
     return Made(body.getvalue(), pq.read_table(io.BytesIO(body.getvalue())).to_pylist())
 
 
 def good_parquet(id: int) -> tuple[str, bytes]:
-    """A plain file that every reader accepts."""
+    """Return a plain file that every reader accepts."""
     return "good.parquet", bytes(made(pa.table({"id": pa.array([id], pa.int64())})).body)
 
 
 def of(columns: dict[str, Any], **options: Any) -> Callable[[Workshop], Made]:
-    """A maker of the given columns. It adds the ids."""
+    """Return a maker of the given columns. It adds the ids."""
 
     def make(shop: Workshop) -> Made:
         count = len(next(iter(columns.values())))

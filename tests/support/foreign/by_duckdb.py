@@ -12,7 +12,7 @@ from tests.support.foreign.case import COPY, EITHER, SAME, Case, File, Made, Wor
 
 
 def copied(select: str, ending: str, options: str = "") -> Callable[[Workshop], Made]:
-    """A maker of the file that COPY writes of a query. `{id}` in the query is the first id."""
+    """Return a maker of the file that COPY writes of a query. `{id}` in the query is the first id."""
 
     def make(shop: Workshop) -> Made:
         path = shop.folder / f"file.{ending}"

@@ -25,7 +25,7 @@ def _made(frame: pd.DataFrame, **options: Any) -> Made:
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a frame, with the columns that its index has in a file."""
+    """Return the rows of a frame, with the columns that its index has in a file."""
     if not isinstance(frame.index, pd.RangeIndex):
         named = [name or f"__index_level_{level}__" for level, name in enumerate(frame.index.names)]
         index = pd.DataFrame({name: frame.index.get_level_values(level) for level, name in enumerate(named)})

@@ -13,7 +13,7 @@ from tests.support.foreign.case import EITHER, SAME, Case, File, Made, Workshop,
 
 
 def written(select: str, confs: dict[str, str] | None = None) -> Callable[[Workshop], Made]:
-    """A maker of the file that Spark writes of a query. `{id}` in the query is the first id."""
+    """Return a maker of the file that Spark writes of a query. `{id}` in the query is the first id."""
 
     def make(shop: Workshop) -> Made:
         session, folder = shop.spark, shop.folder / "spark"

@@ -31,7 +31,7 @@ class Workshop:
     first: int
 
     def ids(self, count: int) -> list[int]:
-        """Returns the ids of `count` rows."""
+        """Return the ids of `count` rows."""
         return list(range(self.first, self.first + count))
 
 
@@ -133,11 +133,11 @@ class Case:
         return self.options.get("mode") == "load" or self.options.get("format", "parquet") != "parquet"
 
     def expected(self, file: File) -> Expect:
-        """Returns the expected fate of a file in this table."""
+        """Return the expected fate of a file in this table."""
         return (file.loaded or file.expect) if self.loaded else file.expect
 
 
 def both_modes(case: Case) -> tuple[Case, Case]:
-    """Returns a case of Parquet files twice: in the default mode, and loaded."""
+    """Return a case of Parquet files twice: in the default mode, and loaded."""
     loaded = Case(f"{case.name}_load", case.files, case.good, {**case.options, "mode": "load"}, case.by_others)
     return case, loaded

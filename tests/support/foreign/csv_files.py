@@ -33,7 +33,7 @@ def cells(
     skip: int = 0,
     **dialect: Any,
 ) -> Made:
-    """A file whose rows Python's own reader reads, with the options that its writer would give to a colleague."""
+    """Return a file whose rows Python's own reader reads, with the options that its writer would give to a colleague."""
     text = (gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body).decode(encoding)
     lines = [line for line in io.StringIO(text, newline="").readlines()[skip:] if not line.startswith("#")]
     rows = list(csv.reader(lines, **dialect))
@@ -48,12 +48,12 @@ def cells(
 
 
 def good_csv(id: int) -> tuple[str, bytes]:
-    """A plain file that every reader accepts."""
+    """Return a plain file that every reader accepts."""
     return "good.csv", f"id\n{id}\n".encode()
 
 
 def text(template: str, encoding: str = "utf-8", **options: Any) -> Callable[[Workshop], Made]:
-    """A maker of the given text. `{0}`, `{1}` … in the text are ids."""
+    """Return a maker of the given text. `{0}`, `{1}` … in the text are ids."""
 
     def make(shop: Workshop) -> Made:
         body = template.format(*shop.ids(9)).encode(encoding)
@@ -141,7 +141,7 @@ _TRAPS = (
 
 
 def _traps(shop: Workshop) -> Made:
-    """One column for each text, so that only this text decides the column's type."""
+    """Return one column for each text, so that only this text decides the column's type."""
     body = io.StringIO()
     writer = csv.writer(body, lineterminator="\n")
     writer.writerow(["id", *(f"trap{place}" for place in range(len(_TRAPS)))])
@@ -151,7 +151,7 @@ def _traps(shop: Workshop) -> Made:
 
 
 def _mixed(shop: Workshop) -> Made:
-    """A column whose later cells do not fit the type of the first thousand."""
+    """Return a column whose later cells do not fit the type of the first thousand."""
     lines = ["id,late"] + [f"{shop.first + place},{place if place < 900 else 'x'}" for place in range(950)]
     return cells("\n".join(lines).encode())
 

@@ -22,12 +22,12 @@ from tidegate.platform.core.schema.column_types import MAX_LEVELS
 
 
 def good_json(id: int) -> tuple[str, bytes]:
-    """A plain file that every reader accepts."""
+    """Return a plain file that every reader accepts."""
     return "good.json", f'{{"id": {id}}}\n'.encode()
 
 
 def _read(text: str) -> list[Row]:
-    """Every value of a text, one after the other, with the items of arrays."""
+    """Return every value of a text, one after the other, with the items of arrays."""
     decoder, rows, at = json.JSONDecoder(parse_float=Decimal), [], 0
     text = text.strip()
     while at < len(text):
@@ -49,12 +49,12 @@ def _objects(shop: Workshop, count: int = 3) -> list[Row]:
 
 
 def text(write: Callable[[list[Row]], str | bytes], count: int = 3) -> Callable[[Workshop], Made]:
-    """A maker of the text of a few objects."""
+    """Return a maker of the text of a few objects."""
     return lambda shop: _made(write(_objects(shop, count)))
 
 
 def lines(*objects: Row) -> Callable[[Workshop], Made]:
-    """A maker of JSON lines. It adds the ids."""
+    """Return a maker of JSON lines. It adds the ids."""
 
     def make(shop: Workshop) -> Made:
         rows = [{"id": id, **entry} for id, entry in zip(shop.ids(len(objects)), objects, strict=True)]
@@ -122,7 +122,7 @@ def _pandas_columns(shop: Workshop) -> Made:
 
 
 def _and(more: str, **columns: Any) -> Callable[[Workshop], Made]:
-    """One good row, and bad ones."""
+    """Return one good row, and bad ones."""
 
     def make(shop: Workshop) -> Made:
         made = _made(json.dumps({"id": shop.first, **columns}) + "\n")
@@ -139,7 +139,7 @@ def _nested(levels: int) -> Any:
 
 
 def _deep(levels: int) -> Callable[[Workshop], Made]:
-    """Nested objects, too deep for Python's own writer."""
+    """Return nested objects, too deep for Python's own writer."""
     value = '{"x":' * levels + "1" + "}" * levels
     return lambda shop: Made(f'{{"id":{shop.first},"a":{value}}}\n'.encode(), [])
 

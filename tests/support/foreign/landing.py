@@ -38,7 +38,7 @@ class Landed:
     location: str = ""
 
     def of(self, file: File) -> list[Row]:
-        """The table's rows that a file brought."""
+        """Return the table's rows that a file brought."""
         ids = {row.get("id") for row in self.made[file.key].rows}
         return [row for row in self.rows or [] if row.get("id") in ids]
 
@@ -58,7 +58,7 @@ class Landing:
         self._landed: dict[str, Landed] = {}
 
     def of(self, case: Case) -> Landed:
-        """The result of a case."""
+        """Return the result of a case."""
         if case.name not in self._landed:
             self._landed[case.name] = self._land(case)
         return self._landed[case.name]

@@ -15,19 +15,19 @@ from tests.support.foreign.case import Case, File, Made, Workshop, refused
 
 
 def written(table: pa.Table, **options: Any) -> bytes:
-    """The file that PyArrow makes of a table."""
+    """Return the file that PyArrow makes of a table."""
     body = io.BytesIO()
     orc.write_table(table, body, **options)
     return body.getvalue()
 
 
 def good_orc(id: int) -> tuple[str, bytes]:
-    """A file that nobody could object to."""
+    """Return a file that nobody could object to."""
     return "good.orc", written(pa.table({"id": pa.array([id], pa.int64())}))
 
 
 def of(columns: dict[str, Any], **options: Any) -> Callable[[Workshop], Made]:
-    """A maker of the given columns; ids come by themselves."""
+    """Return a maker of the given columns; ids come by themselves."""
 
     def make(shop: Workshop) -> Made:
         count = len(next(iter(columns.values())))
@@ -38,7 +38,7 @@ def of(columns: dict[str, Any], **options: Any) -> Callable[[Workshop], Made]:
 
 
 def cut(share: float) -> Callable[[Workshop], Made]:
-    """A maker of a file that ends early."""
+    """Return a maker of a file that ends early."""
 
     def make(shop: Workshop) -> Made:
         body = written(pa.table({"id": shop.ids(500)}))
@@ -48,20 +48,20 @@ def cut(share: float) -> Callable[[Workshop], Made]:
 
 
 def broken_value(shop: Workshop) -> Made:
-    """A file whose footer is whole, and whose first stripe is not."""
+    """Return a file whose footer is whole, and whose first stripe is not."""
     body = bytearray(written(pa.table({"id": shop.ids(500), "word": [f"word {n * n}" for n in range(500)]})))
     body[3:400] = bytes(255 - byte for byte in body[3:400])
     return Made(bytes(body), [])
 
 
 def narrow(shop: Workshop) -> Made:
-    """A file whose ids are of a narrower type than the table's."""
+    """Return a file whose ids are of a narrower type than the table's."""
     table = pa.table({"id": pa.array(shop.ids(1), pa.int32())})
     return Made(written(table), table.to_pylist())
 
 
 def by_spark(query: str) -> Callable[[Workshop], Made]:
-    """A maker of what Spark writes of a query; `{id}` is the first id."""
+    """Return a maker of what Spark writes of a query; `{id}` is the first id."""
 
     def make(shop: Workshop) -> Made:
         frame = shop.spark.sql(query.format(id=shop.first))

@@ -29,13 +29,13 @@ def copied_down(clients: Clients, location: str, folder: Path) -> Path:
 
 
 def by_delta_rs(folder: Path) -> Sequence[Row]:
-    """The rows as delta-rs reads them."""
+    """Return the rows as delta-rs reads them."""
     batches = QueryBuilder().register("found", DeltaTable(folder)).execute("SELECT * FROM found").read_all()
     return list(pa.table(batches).to_pylist())
 
 
 def by_duckdb(folder: Path, columns: str = "*") -> Sequence[Row]:
-    """The rows as DuckDB's Delta extension reads them."""
+    """Return the rows as DuckDB's Delta extension reads them."""
     with duckdb.connect() as db:
         db.load_extension(str(_EXTENSION))
         return list(db.sql(f"SELECT {columns} FROM delta_scan('{folder}')").to_arrow_table().to_pylist())

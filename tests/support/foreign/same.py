@@ -22,7 +22,7 @@ class Cell:
     text: str
 
     def same(self, value: Any) -> bool:
-        """Whether a value stands for exactly this text."""
+        """Return whether a value stands for exactly this text."""
         if isinstance(value, str):
             return value == self.text
         if isinstance(value, bool):
@@ -45,7 +45,7 @@ class Json:
     value: Any
 
     def same(self, value: Any) -> bool:
-        """Whether a value is this one, or its text."""
+        """Return whether a value is this one, or its text."""
         if isinstance(value, str) and value != self.value:
             return bool(json.loads(value) == self.value)
         return same(self.value, value)
@@ -79,7 +79,7 @@ def plain(value: Any) -> Any:
 
 
 def same(expected: Any, found: Any) -> bool:
-    """Whether a value of the table equals the file's."""
+    """Return whether a value of the table equals the file's."""
     if isinstance(expected, Cell | Json):
         return found is not None and expected.same(found)
     expected, found = plain(expected), plain(found)
@@ -106,7 +106,7 @@ def same(expected: Any, found: Any) -> bool:
 
 
 def _same_fields(expected: dict[Any, Any], found: dict[Any, Any]) -> bool:
-    """A field that JSON leaves out is null in a struct."""
+    """Return a field that JSON leaves out is null in a struct."""
     return all(same(expected.get(name), found.get(name)) for name in {*expected, *found})
 
 

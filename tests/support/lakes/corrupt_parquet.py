@@ -12,7 +12,7 @@ from tidegate.platform.lake.parquet.footers import read_footers
 
 
 def that_aborts_arrow(body: bytes) -> bytes:
-    """The file with one bit of its footer flipped, so that Arrow's C++ aborts instead of raising."""
+    """Return the file with one bit of its footer flipped, so that Arrow's C++ aborts instead of raising."""
     start = len(body) - footer_bytes(body[-8:], len(body))
     flipped = [
         body[:at] + bytes([body[at] ^ (1 << bit)]) + body[at + 1 :]
@@ -27,13 +27,13 @@ def that_aborts_arrow(body: bytes) -> bytes:
 
 
 def with_a_page_of_nonsense(body: bytes) -> bytes:
-    """The file with other bytes in a data page, and an intact footer."""
+    """Return the file with other bytes in a data page, and an intact footer."""
     assert len(body) > 20_000, "the footer would be hit"
     return body[:5000] + b"\xaa" * 4000 + body[9000:]
 
 
 def that_only_arrow_reads(body: bytes) -> bytes:
-    """The file, without lists, whose pages name an encoding of repetition levels that Spark does not know."""
+    """Return the file, without lists, whose pages name an encoding of repetition levels that Spark does not know."""
     start = len(body) - footer_bytes(body[-8:], len(body))
     levels = b"\x15\x06\x15\x06"  # the encodings of definition levels and of repetition levels, both RLE
     assert levels in body[:start], "a data page's header is written otherwise by now"
@@ -41,7 +41,7 @@ def that_only_arrow_reads(body: bytes) -> bytes:
 
 
 def by_a_library_that_miscounts(table: pa.Table) -> bytes:
-    """A file as an old Parquet library for Java wrote it: the columns' sizes lack the dictionaries' headers."""
+    """Return a file as an old Parquet library for Java wrote it: the columns' sizes lack the dictionaries' headers."""
     buffer = BytesIO()
     pq.write_table(table, buffer, compression="none", write_statistics=False, store_schema=False)
     body = with_smaller_columns(buffer.getvalue(), 15)
@@ -50,7 +50,7 @@ def by_a_library_that_miscounts(table: pa.Table) -> bytes:
 
 
 def with_smaller_columns(body: bytes, less: int) -> bytes:
-    """The file, of one row group, with a footer in which each column is this number of bytes too small."""
+    """Return the file, of one row group, with a footer in which each column is this number of bytes too small."""
     footer, group = _footer(body), pq.read_metadata(BytesIO(body)).row_group(0)
     for column in (group.column(index) for index in range(group.num_columns)):
         uncompressed, compressed = column.total_uncompressed_size, column.total_compressed_size

@@ -94,7 +94,7 @@ class FaultServers:
         )
 
     def kill_spark(self) -> None:
-        """SIGKILL the Spark server."""
+        """Send SIGKILL to the Spark server."""
         process = self.spark.process
         assert process is not None
         process.kill()
@@ -150,7 +150,7 @@ class FaultLake(TestLake):
         wait_until(drained, "the notifications of all puts and deletes")
 
     def client(self, table: str, seam: str | None = None, *, rounds: int = 0, merging: bool = False) -> Client:
-        """A run, or a merge, of a table in a separate process, with the proxy as S3. At a seam it is killed."""
+        """Return a run, or a merge, of a table in a separate process, with the proxy as S3. At a seam it is killed."""
         environ = {**os.environ, **self.stack.aws.environ}
         environ |= self.servers.spark.remote.environ | {"TIDEGATE_LAKE": str(self.path)}
         environ["AWS_ENDPOINT_URL"] = self.servers.proxy.endpoint
@@ -160,7 +160,7 @@ class FaultLake(TestLake):
         return client
 
     def disturbed(self) -> Lake:
-        """Handles of a run in this process, with the proxy as S3 and without retries. Its session is that of `lake`."""
+        """Handle of a run in this process, with the proxy as S3 and without retries. Its session is that of `lake`."""
         aws = Aws(
             endpoint_url=self.servers.proxy.endpoint,
             region_name=REGION,
@@ -172,7 +172,7 @@ class FaultLake(TestLake):
         return open_lake(self.config, aws, self.servers.spark.remote, lambda: session)
 
     def objects(self) -> dict[tuple[str, str], str]:
-        """Every object of the lake and of its sources, with its etag."""
+        """Return every object of the lake and of its sources, with its etag."""
         store = self.lake.store.objects
         return {
             (bucket, item.key): item.etag
@@ -194,7 +194,7 @@ class FaultLake(TestLake):
 
 
 def slot(i: int) -> int:
-    """Silver's key of a row.
+    """Return Silver's key of a row.
 
     Each odd id has its own slot, so that a missing row is noticed. Even ids share five slots, so that an old row that
     replaced a newer row is noticed.
@@ -237,7 +237,7 @@ class Watched:
         self._waves = itertools.count(2)
 
     def key(self, stem: str) -> str:
-        """Key of a file."""
+        """Return the key of a file."""
         return f"{self.name}/{stem}.{'parquet' if self.registered else 'json'}"
 
     def put(self, stem: str, count: int = 3) -> None:
@@ -325,7 +325,7 @@ class Watched:
         self.outcomes[self.key(stem), "duplicate"] += 1
 
     def first_wave(self) -> None:
-        """The table's birth: good files, one event twice, an unreadable file, and a deferred file."""
+        """Put the files of the table's birth: good files, one event twice, an unreadable file, and a deferred file."""
         for stem in ("a", "b", "c"):
             self.put(stem)
         self.again("b")
@@ -334,7 +334,7 @@ class Watched:
         self.put(FLAKY)
 
     def second_wave(self) -> None:
-        """Like the first wave, with a removal, an overwritten key, a redrive and a rebuild.
+        """Put files as in the first wave, with a removal, an overwritten key, a redrive and a rebuild.
 
         It may come several times. Each time it changes files of the wave before.
         """
@@ -374,7 +374,7 @@ class Watched:
         assert not changed, f"a run that died at {seam} still changed something, which SIGKILL forbids: {changed}"
 
     def hold_at(self, seam: str) -> Standing:
-        """A run in this process that is stopped at a seam after `wait_reached` returns."""
+        """Return a run in this process that is stopped at a seam after `wait_reached` returns."""
         disturbed = self.lake.disturbed()
         standing = Standing(
             seam, lambda: run_table(disturbed.table(self.table_key), RunOptions(run_id=f"stands at {seam}"))
@@ -383,22 +383,22 @@ class Watched:
         return standing
 
     def client(self, seam: str | None = None) -> Client:
-        """A run in a separate process."""
+        """Return a run in a separate process."""
         return self.lake.client(self.name, seam)
 
     def location(self, of: str = "bronze") -> str:
-        """`s3a://` root of bronze or of the ledger."""
+        """Return the `s3a://` root of bronze or of the ledger."""
         birth = self.lake.lake.table(self.table_key).birth
         assert birth is not None
         return birth.location if of == "bronze" else self.lake.lake.table(self.table_key).ledger.location
 
     def next_commit(self, of: str = "bronze", *, staged: bool = False) -> str:
-        """Path, in a request to S3, of the next commit of bronze or of the ledger, or of its staged bytes."""
+        """Return the path, in a request to S3, of the next commit of bronze or of the ledger, or of its staged bytes."""
         log = self._log(of)
         return log.publication(len(log.versions()), staged=staged)
 
     def commit_in_flight(self, *, staged: bool = False) -> tuple[Client, Hold]:
-        """A client whose commit of batch 2, or the commit's staged bytes, is held on its way to S3."""
+        """Return a client whose commit of batch 2, or the commit's staged bytes, is held on its way to S3."""
         self.put("a")
         self.put("b")
         self.lake.take_in()
@@ -412,11 +412,11 @@ class Watched:
         return client, held
 
     def headers(self) -> dict[int, Any]:
-        """The ledger's header rows by batch number: exactly one for each number, without a gap."""
+        """Return the ledger's header rows by batch number: exactly one for each number, without a gap."""
         return self._headers(self._ledger())
 
     def reported_by_listings(self) -> Counter[str]:
-        """Keys of the decisions that came from listings, not from events."""
+        """Return the keys of the decisions that came from listings, not from events."""
         return Counter(row["key"] for row in self._ledger() if row["kind"] == "row" and row["event_id"] is None)
 
     def check(self) -> None:
@@ -456,7 +456,9 @@ class Watched:
         assert tagged == loaded, f"{self.name}: tags of files"
 
     def _quarantined_texts(self, ledger: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-        """Key and text of every quarantined row in the folders that the ledger names, of each object's last reading."""
+        """Yield the key and text of every quarantined row in the folders that the ledger names, of each object's last
+        reading.
+        """
         s3 = self.lake.clients.s3
         read = [row for row in ledger if row["status"] in ("committed", "quarantined")]
         last = {(row["key"], row["etag"]): row for row in sorted(read, key=lambda row: (row["n"], row["position"]))}
@@ -486,7 +488,7 @@ class Watched:
         assert not any(off.values()), f"{self.name}: {what}: {off}"
 
     def _ledger(self) -> list[dict[str, Any]]:
-        """The ledger's rows, read from its log's live files without Spark."""
+        """Return the ledger's rows, read from its log's live files without Spark."""
         log = self._log("ledger")
         live: dict[str, None] = {}
         for version in log.versions():

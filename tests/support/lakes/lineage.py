@@ -23,16 +23,16 @@ class Box:
     height: float
 
     def left_of(self, x: float, y: float) -> bool:
-        """Whether an arrow that begins at this point leaves the box on its right side."""
+        """Return whether an arrow that begins at this point leaves the box on its right side."""
         return abs(self.x + self.width - x) <= _NEAR and self.y <= y <= self.y + self.height
 
     def right_of(self, x: float, y: float) -> bool:
-        """Whether an arrow that ends at this point meets the box on its left side."""
+        """Return whether an arrow that ends at this point meets the box on its left side."""
         return abs(self.x - x) <= _NEAR and self.y <= y <= self.y + self.height
 
 
 def drawn_edges(page: Page, names: set[str]) -> set[tuple[str, str]]:
-    """The edges between assets of these names, read from the picture's geometry."""
+    """Return the edges between assets of these names, read from the picture's geometry."""
     boxes = []
     for shape in page.locator("foreignObject:not(.group)").all():
         text = (shape.text_content() or "").strip()

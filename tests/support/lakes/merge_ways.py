@@ -9,7 +9,7 @@ from tidegate.platform.testing import TestLake
 
 
 def is_deltas_merge(lake: TestLake, table: str) -> bool:
-    """Returns whether the newest commit of a silver table is one of Delta's own MERGE.
+    """Return whether the newest commit of a silver table is one of Delta's own MERGE.
 
     Only that one measures its time. The log is read by hand: `DESCRIBE HISTORY` is a Spark job.
     """

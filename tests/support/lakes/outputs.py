@@ -11,14 +11,14 @@ from tidegate.platform.testing import TestLake
 
 
 def objects(lake: TestLake, prefix: str = "") -> dict[str, bytes]:
-    """The objects of the output, by key."""
+    """Return the objects of the output, by key."""
     s3, bucket = lake.clients.s3, lake.output_bucket
     found = s3.list_objects_v2(Bucket=bucket, Prefix=prefix).get("Contents", [])
     return {item["Key"]: s3.get_object(Bucket=bucket, Key=item["Key"])["Body"].read() for item in found}
 
 
 def staged(lake: TestLake) -> list[str]:
-    """Keys of the objects that wait for their copy."""
+    """Return the keys of the objects that wait for their copy."""
     return [item.key for item in lake.lake.store.objects.list_under(lake.lake_bucket, "lake/outputs/")]
 
 

@@ -18,7 +18,7 @@ _Class = Callable[[_Body], bool]
 
 
 def _hint(origin: str, *fields: str, without: str = "", name: str = "", **values: object) -> _Class:
-    """The class of manifests of an origin that have a hint with these fields."""
+    """Return the class of manifests of an origin that have a hint with these fields."""
 
     def belongs(body: _Body) -> bool:
         return body["origin"] == origin and any(
@@ -33,7 +33,9 @@ def _hint(origin: str, *fields: str, without: str = "", name: str = "", **values
 
 
 def _rows(status: str, *fields: str, reason: str = "", **more: bool) -> _Class:
-    """The class of batches that have a ledger row of a status with these fields, and these effects or none of them."""
+    """Return the class of batches that have a ledger row of a status with these fields, and these effects or none of
+    them.
+    """
 
     def belongs(body: _Body) -> bool:
         return all(bool(body.get(effect)) is has for effect, has in more.items()) and any(
@@ -154,15 +156,15 @@ OTHERS: dict[str, dict[str, _Class]] = {
 
 
 def read(kind: str, name: str) -> str:
-    """Returns the text of a sample."""
+    """Return the text of a sample."""
     return (FOLDER / kind / f"{name}.json").read_text().removesuffix("\n")
 
 
 def body(kind: str, name: str) -> Any:
-    """Returns the parsed JSON of a sample."""
+    """Return the parsed JSON of a sample."""
     return json.loads(read(kind, name))
 
 
 def names(kind: str) -> list[str]:
-    """Returns the classes that have a file."""
+    """Return the classes that have a file."""
     return sorted(path.stem for path in (FOLDER / kind).glob("*.json"))

@@ -28,7 +28,7 @@ class Died(BaseException):
 
 @contextmanager
 def seams_watched() -> Iterator[None]:
-    """While the block lasts, threads may define what happens at their seams."""
+    """Let threads define, while the block lasts, what happens at their seams."""
     original = run.seam  # type: ignore[attr-defined]
 
     def seam(name: str) -> None:
@@ -43,7 +43,7 @@ def seams_watched() -> Iterator[None]:
 
 @contextmanager
 def doing(action: Callable[[str], None]) -> Iterator[None]:
-    """While the block lasts, `action` is called with the name of each seam that this thread reaches."""
+    """Call `action`, while the block lasts, with the name of each seam that this thread reaches."""
     _here.action = action
     try:
         yield
@@ -53,7 +53,7 @@ def doing(action: Callable[[str], None]) -> Iterator[None]:
 
 @contextmanager
 def dying_at(seam: str, last: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """The block's run dies at a seam, which it must reach. `last` is called right before."""
+    """Yield the block's run dies at a seam, which it must reach. `last` is called right before."""
 
     def die(name: str) -> None:
         if name == seam:
@@ -66,7 +66,7 @@ def dying_at(seam: str, last: Callable[[], None] = lambda: None) -> Iterator[Non
 
 @contextmanager
 def dying_in(module: object, seam: str) -> Iterator[None]:
-    """The block's operation dies at a seam of a module, which it must reach."""
+    """Yield the block's operation dies at a seam of a module, which it must reach."""
 
     def die(name: str) -> None:
         if name == seam:

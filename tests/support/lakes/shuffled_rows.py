@@ -44,7 +44,7 @@ _FIELDS: dict[str, Sequence[Any]] = {
 
 
 def rows_of(chance: Random, kind: str, count: int = 60) -> list[Row]:
-    """Returns rows with an id, some of which lack some columns. Of JSON, one row makes its file a large one."""
+    """Return rows with an id, some of which lack some columns. Of JSON, one row makes its file a large one."""
     columns = _CELLS if kind == "csv" else _FIELDS
     rows = []
     for number in range(count):
@@ -55,7 +55,7 @@ def rows_of(chance: Random, kind: str, count: int = 60) -> list[Row]:
 
 
 def files_of(chance: Random, kind: str, rows: Sequence[Row]) -> dict[str, bytes]:
-    """Returns files of rows by name, divided and written in some way."""
+    """Return files of rows by name, divided and written in some way."""
     rows = chance.sample(rows, len(rows))
     cuts = sorted(chance.sample(range(1, len(rows)), chance.randint(0, 5)))
     files = {}
@@ -68,7 +68,7 @@ def files_of(chance: Random, kind: str, rows: Sequence[Row]) -> dict[str, bytes]
 
 
 def _csv(chance: Random, rows: Sequence[Row]) -> str:
-    """A column that no row has may be in the header, and a cell without a value is never quoted."""
+    """Return a column that no row has may be in the header, and a cell without a value is never quoted."""
     names = sorted({name for row in rows for name in row})
     names += [name for name in _CELLS if name not in names and chance.random() < 0.5]
     names = chance.sample(names, len(names))

@@ -142,7 +142,7 @@ class World:
 
     @contextmanager
     def ended_after(self, limit: float) -> Iterator[Callable[[], bool]]:
-        """Stands for the function of the same name: the server's time is that of `seconds`."""
+        """Replace the function of the same name: the server's time is that of `seconds`."""
         self.limit = limit
         yield lambda: self.reads[-1] >= limit
 

@@ -35,12 +35,12 @@ class Arena:
         return self.services.proxy
 
     def process(self, log: str, **settings: str) -> LogStoreProcess:
-        """A process on one log, or on all logs whose names begin with this text."""
+        """Return a process on one log, or on all logs whose names begin with this text."""
         folder = self.folder / f"process-{next(self.ids)}"
         return self.closing.enter_context(LogStoreProcess(folder, log, self.services.environ, **settings))
 
     def store(self, log: str, **settings: str) -> HostedStore:
-        """A log store that is neither killed nor paused. All such stores of a session share a process."""
+        """Return a log store that is neither killed nor paused. All such stores of a session share a process."""
         return self.host.store(uuid.uuid4().hex[:8], log, **settings)
 
     def begun(self, log: DeltaLog, others: int = 0) -> list[HostedStore]:
@@ -49,7 +49,7 @@ class Arena:
         return [self._first(found[0], log), *(store.wait_ready() for store in found[1:])]
 
     def begun_by_a_process(self, log: DeltaLog, others: int) -> tuple[LogStoreProcess, list[HostedStore]]:
-        """Like `begun`, but the first store is a process that may be killed or paused."""
+        """Begin as `begun` does, but the first store is a process that may be killed or paused."""
         process, stores = self.process(log.location), [self.store(log.location) for _ in range(others)]
         return self._first(process, log), [store.wait_ready() for store in stores]
 
@@ -60,5 +60,5 @@ class Arena:
 
 
 def refusal(kind: str) -> bytes:
-    """A body that DynamoDB sends with status 400."""
+    """Return a body that DynamoDB sends with status 400."""
     return json.dumps({"__type": f"com.amazonaws.dynamodb.v20120810#{kind}", "message": "refused"}).encode()

@@ -13,7 +13,7 @@ ENTRIES = "delta_log"
 
 
 def commit_file(version: int) -> str:
-    """The name of a commit's file."""
+    """Return the name of a commit's file."""
     return f"{version:020d}.json"
 
 
@@ -32,28 +32,28 @@ class DeltaLog:
         self._folder = f"{path}/_delta_log/"
 
     def spelled(self, scheme: str) -> DeltaLog:
-        """The same log, with its entries under another scheme."""
+        """Return the same log, with its entries under another scheme."""
         return DeltaLog(self._clients, f"{scheme}://{self.location.partition('://')[2]}")
 
     def below(self, folder: str) -> DeltaLog:
-        """The log of a table in a folder of this table, such as `/a/b`; `""` for this table."""
+        """Return the log of a table in a folder of this table, such as `/a/b`; `""` for this table."""
         return DeltaLog(self._clients, self.location + folder)
 
     def names(self) -> list[str]:
-        """All names in the log, in order, relative to `_delta_log`."""
+        """Return all names in the log, in order, relative to `_delta_log`."""
         pages = self._clients.s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=self._folder)
         return [item["Key"].removeprefix(self._folder) for page in pages for item in page.get("Contents", [])]
 
     def versions(self) -> list[int]:
-        """The versions that have been published, in order."""
+        """Return the versions that have been published, in order."""
         return [int(name[:20]) for name in self.names() if re.fullmatch(r"\d{20}\.json", name)]
 
     def publication(self, version: int, *, staged: bool = False) -> str:
-        """The path of the request that publishes a version, or stages its bytes, as a rule of the proxy."""
+        """Return the path of the request that publishes a version, or stages its bytes, as a rule of the proxy."""
         return f"/{self._bucket}/{self._folder}{'.tmp/' if staged else ''}{version:020d}\\.json"
 
     def read(self, name: str) -> str:
-        """The content of a file."""
+        """Return the content of a file."""
         return self._clients.s3.get_object(Bucket=self._bucket, Key=self._folder + name)["Body"].read().decode()
 
     def write(self, name: str, body: str) -> None:
@@ -66,7 +66,7 @@ class DeltaLog:
         self._clients.s3.put_object(Bucket=self._bucket, Key=key, Body=body.encode(), IfNoneMatch="*")
 
     def entries(self) -> dict[int, dict[str, Any]]:
-        """The items of the commits, by version. Empty while there is no DynamoDB table."""
+        """Return the items of the commits, by version. Empty while there is no DynamoDB table."""
         pages = self._clients.dynamodb.get_paginator("query").paginate(
             TableName=ENTRIES,
             ConsistentRead=True,
@@ -79,7 +79,7 @@ class DeltaLog:
             return {}
 
     def open_entries(self) -> list[int]:
-        """The versions whose entries are not complete."""
+        """Return the versions whose entries are not complete."""
         return [version for version, entry in self.entries().items() if entry["complete"]["S"] != "true"]
 
     def claim(self, version: int, staged: str | None = None, *, complete: bool = False) -> None:

@@ -28,7 +28,7 @@ class DeltaRs:
     _stop: Path
 
     def said(self, kind: str) -> list[str]:
-        """The rows of one kind of outcome."""
+        """Return the rows of one kind of outcome."""
         lines = self.outcomes.read_text().splitlines() if self.outcomes.exists() else []
         return [line.split(" ")[1] for line in lines if line.startswith(f"{kind} ")]
 

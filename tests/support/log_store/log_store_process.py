@@ -73,11 +73,11 @@ class LogStoreProcess:
         return self._process.poll() is None
 
     def lines(self) -> list[str]:
-        """All complete lines of its output."""
+        """Return all complete lines of its output."""
         return self._said.read_text().split("\n")[:-1]
 
     def errors(self) -> str:
-        """The end of its standard error."""
+        """Return the end of its standard error."""
         return tail(self._errors, 40)
 
     def wait_ready(self, deadline: float = 60.0) -> Self:
@@ -92,7 +92,7 @@ class LogStoreProcess:
         self._process.stdin.flush()
 
     def answer(self, deadline: float = 60.0) -> str:
-        """The next line of its output."""
+        """Return the next line of its output."""
         return self._next(deadline)
 
     def ask(self, command: str, deadline: float = 60.0) -> str:
@@ -101,15 +101,15 @@ class LogStoreProcess:
         return self._next(deadline)
 
     def pause(self) -> None:
-        """SIGSTOP."""
+        """Send SIGSTOP."""
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """SIGCONT."""
+        """Send SIGCONT."""
         self._process.send_signal(signal.SIGCONT)
 
     def kill(self) -> None:
-        """SIGKILL, whatever its state, and wait."""
+        """Send SIGKILL, whatever its state, and wait."""
         self._process.kill()
         self._process.wait(30.0)
         if self._process.stdin is not None:
@@ -133,7 +133,7 @@ class LogStoreProcess:
         return self.next_of("", deadline)
 
     def next_of(self, name: str, deadline: float) -> str:
-        """The next line of a store, by its prefix; `""` for the process itself."""
+        """Return the next line of a store, by its prefix; `""` for the process itself."""
         end = time.monotonic() + deadline
         while True:
             alive = self.alive
@@ -153,7 +153,7 @@ class HostedStore:
         self._host, self._prefix = host, f"@{name} "
 
     def wait_ready(self, deadline: float = 60.0) -> Self:
-        """As for a process. The other methods are as for a process too."""
+        """Wait as for a process. The other methods are as for a process too."""
         assert self.answer(deadline) == "ready"
         return self
 
@@ -173,7 +173,10 @@ def _own(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _class_path() -> str:
-    """The class path of the Spark server, because the archive of classes fits no other. Our classes come after it."""
+    """Return the class path of the Spark server, because the archive of classes fits no other.
+
+    Our classes come after it.
+    """
     assert _TEST_CLASSES.is_dir(), "the JVM tests are not built: run `make test`"
     spark = spark_home()
     (logging,) = (spark / "jars").glob("slf4j-api-*.jar")
@@ -181,7 +184,10 @@ def _class_path() -> str:
 
 
 def _archived() -> list[str]:
-    """The option that takes classes from the archive, if it exists. Reading classes is a third of the CPU time."""
+    """Return the option that takes classes from the archive, if it exists.
+
+    Reading classes is a third of the CPU time.
+    """
     archive = class_archive(jars_folder())
     return class_archive_options(archive) if archive else []
 

@@ -64,17 +64,17 @@ class Changes:
 
 
 def ids_of(number: int) -> Ids:
-    """Returns the ids of the case with this number, from 1 to 9."""
+    """Return the ids of the case with this number, from 1 to 9."""
     return lambda place: number * 10 + place
 
 
 def written(body: Body, number: int) -> bytes:
-    """Returns the bytes of a body, with the ids of the case."""
+    """Return the bytes of a body, with the ids of the case."""
     return body(ids_of(number)) if callable(body) else _filled(body, ids_of(number))
 
 
 def packed(*members: str) -> Body:
-    """Returns the body of a file of gzip with these members."""
+    """Return the body of a file of gzip with these members."""
     return lambda ids: b"".join(gzip.compress(_filled(member, ids)) for member in members)
 
 

@@ -29,7 +29,7 @@ _PARTS: Sequence[tuple[str, Sequence[Peer | Changes]]] = (
 
 
 def page() -> str:
-    """Returns the text of tests/spark/files/peers.md."""
+    """Return the text of tests/spark/files/peers.md."""
     return _HEAD + "".join(f"\n## {part}\n\n{''.join(_lines(cases))}" for part, cases in _PARTS)
 
 

@@ -23,7 +23,8 @@ _PROC = Path("/proc")
 
 
 def cpu_seconds(of: int | None = None) -> float:
-    """CPU seconds so far of a process and all processes below it, including ended processes that were waited for.
+    """Return CPU seconds so far of a process and all processes below it, including ended processes that were waited
+    for.
 
     After proc(5): fields 14 to 17 of `/proc/<pid>/stat`, in clock ticks.
 
@@ -52,7 +53,10 @@ def cpu_seconds(of: int | None = None) -> float:
 
 
 def _has_children() -> bool:
-    """Whether this process has children. Most tests start none, and to look through `/proc` takes milliseconds."""
+    """Return whether this process has children.
+
+    Most tests start none, and to look through `/proc` takes milliseconds.
+    """
     try:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:

@@ -15,7 +15,7 @@ GROUPS = ("unit", "spark", "browser", "foreign", "jvm", "faults", "interop", "lo
 
 
 def group_of(path: Path) -> str:
-    """The group of a test's file: its folder under `tests/`.
+    """Return the group of a test's file: its folder under `tests/`.
 
     Raises:
         pytest.UsageError: the file is in no group's folder.

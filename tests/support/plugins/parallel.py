@@ -27,7 +27,7 @@ _SERVERS = {
 
 
 def server_of(nodeid: str) -> str:
-    """Returns the servers that a test shares with others, or its file if there are none."""
+    """Return the servers that a test shares with others, or its file if there are none."""
     path = nodeid.partition("::")[0]
     return next((server for start, server in _SERVERS.items() if path.startswith(start)), path)
 

@@ -13,7 +13,7 @@ from tidegate.platform.local.process.process import Process
 
 
 def _fields(pid: int) -> list[str] | None:
-    """The fields of proc(5) from the third on, or None if there is no such process."""
+    """Return the fields of proc(5) from the third on, or None if there is no such process."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
             return stat.read().rpartition(")")[2].split()
@@ -22,12 +22,12 @@ def _fields(pid: int) -> list[str] | None:
 
 
 def born(pid: int) -> str:
-    """When a process began, in ticks since the start of the machine. Empty if it has ended."""
+    """Return when a process began, in ticks since the start of the machine. Empty if it has ended."""
     return (_fields(pid) or [""] * 20)[19]
 
 
 def gone(pid: int, since: str | None = None) -> bool:
-    """Whether a process has ended: no process has its id, or another one, or one that waits to be reaped.
+    """Return whether a process has ended: no process has its id, or another one, or one that waits to be reaped.
 
     Args:
         pid: its id.
@@ -71,7 +71,7 @@ def is_gone() -> Callable[[int], bool]:
 
 @pytest.fixture
 def are_gone() -> Callable[[Mapping[int, str]], bool]:
-    """Waits until processes have ended, given by id and by when they began."""
+    """Wait until processes have ended, given by id and by when they began."""
     return lambda processes: eventually(lambda: all(gone(pid, since) for pid, since in processes.items()), 60)
 
 
@@ -82,7 +82,7 @@ def until() -> Callable[..., bool]:
 
 @pytest.fixture
 def python_path() -> dict[str, str]:
-    """An environment in which a child finds the package as this process does."""
+    """Return an environment in which a child finds the package as this process does."""
     import sys
 
     return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}

@@ -65,7 +65,7 @@ class ProxiedAws:
         return {**self.aws.environ, "AWS_ENDPOINT_URL": self.proxy.endpoint}
 
     def new_log(self) -> DeltaLog:
-        """The log of a new table."""
+        """Return the log of a new table."""
         return DeltaLog(self.clients, f"s3a://{BUCKET}/t{uuid.uuid4().hex[:8]}")
 
     def _connect(self) -> Clients:
@@ -76,7 +76,7 @@ class ProxiedAws:
 
 @pytest.fixture(scope="session")
 def local_aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
-    """One local AWS for all tests that need no separate one. Buckets and queues have unique names."""
+    """Yield one local AWS for all tests that need no separate one. Buckets and queues have unique names."""
     with LocalAws(tmp_path_factory.mktemp("aws"), 0) as running:
         yield running
 
@@ -89,14 +89,14 @@ def proxied_services(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture
 def proxied_aws(proxied_services: ProxiedAws) -> Iterator[ProxiedAws]:
-    """The services. The rules of the proxy end with the test."""
+    """Yield the services. The rules of the proxy end with the test."""
     yield proxied_services
     proxied_services.proxy.clear()
 
 
 @pytest.fixture(scope="session")
 def proxied_spark(proxied_services: ProxiedAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A session of a server all of whose requests pass the proxy."""
+    """Yield a session of a server all of whose requests pass the proxy."""
     server = SparkServer(
         tmp_path_factory.mktemp("proxied-spark"), proxied_services.environ, port=0, memory="2g", conf=SMALL_DATA
     )

@@ -31,13 +31,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def soak(pytestconfig: pytest.Config) -> bool:
-    """Whether a test should run for a long time."""
+    """Return whether a test should run for a long time."""
     return bool(pytestconfig.getoption("--soak"))
 
 
 @pytest.fixture
 def seed(pytestconfig: pytest.Config) -> int:
-    """The seed of a test that has one."""
+    """Return the seed of a test that has one."""
     return _first(pytestconfig, _SEED)
 
 

@@ -21,7 +21,7 @@ def end_with_parent(number: signal.Signals = signal.SIGTERM) -> None:
 
 
 def ending_with_us(python: str | Path, *arguments: str) -> list[str]:
-    """The command `python arguments…`, for a process that ends with its parent."""
+    """Return the command `python arguments…`, for a process that ends with its parent."""
     return [str(python), "-I", "-S", __file__, str(python), *arguments]
 
 

@@ -100,7 +100,7 @@ class Client:
         assert code == -signal.SIGKILL, self.output()
 
     def wait_ended(self) -> int:
-        """Its exit code, -n for signal n."""
+        """Wait until it has ended, and return its exit code, -n for signal n."""
         self._process.join(DEADLINE)
         assert self._process.exitcode is not None, f"still running\n{self.output()}"
         return self._process.exitcode
@@ -110,22 +110,25 @@ class Client:
         assert self.wait_ended() == 0, self.output()
 
     def pause(self) -> None:
-        """SIGSTOP."""
+        """Send SIGSTOP."""
         os.kill(self._pid, signal.SIGSTOP)
         wait_until(self._is_stopped, "client to stop")
 
     def resume(self) -> None:
-        """SIGCONT."""
+        """Send SIGCONT."""
         if self.alive:
             os.kill(self._pid, signal.SIGCONT)
 
     def kill(self) -> None:
-        """SIGKILL, whatever its state, and wait."""
+        """Send SIGKILL, whatever its state, and wait."""
         self._process.kill()
         self.wait_ended()
 
     def output(self) -> str:
-        """The errors of its output, one line each, and the end of the output. The first line of a trace says most."""
+        """Return the errors of its output, one line each, and the end of the output.
+
+        The first line of a trace says most.
+        """
         lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
         errors = [line for line in lines if re.match(r"(?:\w+\.)*\w*(?:Error|Exception)\b", line)]
         return "\n".join([*errors, tail(self._log, 60)])

@@ -73,7 +73,7 @@ class CommandProcess:
             time.sleep(0.3)
 
     def below(self) -> dict[int, list[str]]:
-        """Every process below it: arguments by process id."""
+        """Return every process below it: arguments by process id."""
         found = {}
         for pid in _descendants(self._process.pid):
             with suppress(FileNotFoundError):

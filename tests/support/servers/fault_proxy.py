@@ -81,7 +81,7 @@ class FaultProxy(RunningServer):
         return self._add(Status(method, path, times, status, body))
 
     def count(self, method: str, path: str) -> Rule:
-        """Only count matching requests."""
+        """Count the matching requests, and do nothing else."""
         rule = Rule(method, path, None)
         self._counters.append(rule)
         return rule
@@ -125,7 +125,7 @@ class FaultProxy(RunningServer):
         return caught
 
     def answer(self, request: Request, forward: Callable[[], Answer]) -> Answer:
-        """The answer to a request that no rule answers.
+        """Return the answer to a request that no rule answers.
 
         Args:
             request: the request as sent.
@@ -198,7 +198,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self.headers.get("X-Amz-Target", "")
 
     def _action(self, body: bytes) -> str:
-        """Operation of SNS's protocol. Empty for any other."""
+        """Return the operation of SNS's protocol. Empty for any other."""
         is_form = self.headers.get("Content-Type", "").startswith("application/x-www-form-urlencoded")
         found = re.search(rb"(?:^|&)Action=(\w+)", body) if is_form else None
         return found[1].decode() if found else ""

@@ -54,7 +54,7 @@ class Rule:
                 )
 
     def catches(self, method: str, path: str) -> bool:
-        """Whether the rule catches this request. If so, it counts it."""
+        """Return whether the rule catches this request. If so, it counts it."""
         with self._changed:
             if self._left == 0 or not re.fullmatch(self._method, method) or not self._path.search(path):
                 return False
@@ -71,18 +71,18 @@ class Rule:
             self._changed.notify_all()
 
     def before(self) -> None:
-        """Called after the request's body is read, before it is forwarded."""
+        """Act on a request after the request's body is read, before it is forwarded."""
 
     def reply(self) -> tuple[int, bytes] | None:
-        """A status and body to answer instead of forwarding."""
+        """Return a status and body to answer instead of forwarding."""
         return None
 
     def cuts(self) -> bool:
-        """Whether the connection is closed instead of forwarding."""
+        """Return whether the connection is closed instead of forwarding."""
         return False
 
     def drops(self) -> bool:
-        """Whether the upstream's answer is thrown away."""
+        """Return whether the upstream's answer is thrown away."""
         return False
 
 
@@ -98,7 +98,7 @@ class Hold(Rule):
         self._released.set()
 
     def before(self) -> None:
-        """Waits for `release`."""
+        """Wait for `release`."""
         self._released.wait()
 
 
@@ -106,7 +106,7 @@ class Cut(Rule):
     """Closes the connection. The upstream does not receive the request."""
 
     def cuts(self) -> bool:
-        """Always."""
+        """Return true: it always cuts."""
         return True
 
 
@@ -114,7 +114,7 @@ class Drop(Rule):
     """Forwards requests and throws the answers away."""
 
     def drops(self) -> bool:
-        """Always."""
+        """Return true: it always drops."""
         return True
 
 
@@ -126,5 +126,5 @@ class Status(Rule):
         self._reply = status, body
 
     def reply(self) -> tuple[int, bytes] | None:
-        """Its status and body."""
+        """Return its status and body."""
         return self._reply

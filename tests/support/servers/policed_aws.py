@@ -63,7 +63,7 @@ class Asked:
     context: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
 
     def allowed(self, statements: Statements) -> bool:
-        """Whether a statement allows it, and none forbids it."""
+        """Return whether a statement allows it, and none forbids it."""
         return permits(statements, self.action, self.resource, self.context)
 
 
@@ -206,7 +206,7 @@ def _of_json(
 
 
 def _glue(body: Mapping[str, Any]) -> list[str]:
-    """Returns what a call of Glue names: the catalog, a database and, if it is about tables, one or all of them."""
+    """Return what a call of Glue names: the catalog, a database and, if it is about tables, one or all of them."""
     start = f"arn:aws:glue:{REGION}:{ACCOUNT}"
     if created := body.get("DatabaseInput"):
         return [f"{start}:catalog", f"{start}:database/{created['Name']}"]

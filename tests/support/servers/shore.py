@@ -64,7 +64,7 @@ class Shore:
 
     @staticmethod
     def commits(log: DeltaLog) -> list[dict[str, Any]]:
-        """The commitInfo of each version. The versions must have no gap."""
+        """Return the commitInfo of each version. The versions must have no gap."""
         versions = log.versions()
         assert versions == list(range(len(versions)))
         bodies = [log.read(commit_file(version)) for version in versions]
@@ -74,7 +74,7 @@ class Shore:
         ]
 
     def options(self) -> dict[str, str]:
-        """delta-rs's storage options."""
+        """Return delta-rs's storage options."""
         keys = self.services.aws.environ
         return {
             "AWS_ACCESS_KEY_ID": keys["AWS_ACCESS_KEY_ID"],

@@ -20,12 +20,12 @@ ENDS, NEVER_LISTENS = "test.small.ends", "test.small.never-listens"
 
 
 def command(properties: Path) -> list[str]:
-    """The command that starts it, from the properties of the real one."""
+    """Return the command that starts it, from the properties of the real one."""
     return [sys.executable, __file__, str(properties)]
 
 
 def small_spark() -> Any:
-    """A patch. While it is active, every Spark server of this process is a small server."""
+    """Return a patch. While it is active, every Spark server of this process is a small server."""
     return patch("tidegate.platform.local.spark.server.server_command", lambda spark, properties: command(properties))
 
 

@@ -56,7 +56,7 @@ def test_a_scaffolded_lake_loads_and_limits_nothing_of_its_project() -> None:
 
             @dg.asset
             def theirs() -> None:
-                """An asset of the project."""
+                """Do nothing: an asset of the project."""
 
             both = dg.Definitions.merge(
                 defs, dg.Definitions(assets=[theirs], executor=dg.multiprocess_executor, resources={"warehouse": "x"})
@@ -211,11 +211,11 @@ def test_lakes_with_names_and_a_foreign_project_share_one_code_location() -> Non
 
         @dg.asset(key=["bronze", "theirs"], partitions_def=dg.DynamicPartitionsDefinition(name="theirs"))
         def theirs() -> None:
-            """An asset of the project."""
+            """Do nothing: an asset of the project."""
 
         @dg.job(name="intake_job")
         def their_job() -> None:
-            """A job of the project."""
+            """Do nothing: a job of the project."""
 
         with sandbox.build_all_defs() as defs:
             both = dg.Definitions.merge(defs, dg.Definitions(assets=[theirs], jobs=[their_job]))

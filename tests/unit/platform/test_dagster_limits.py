@@ -60,7 +60,7 @@ def queue(
 
 
 def dequeued(instance: dg.DagsterInstance) -> list[str]:
-    """Returns the ids of the runs that the daemon would start now."""
+    """Return the ids of the runs that the daemon would start now."""
     with QueuedRunCoordinatorDaemon(interval_seconds=1) as daemon:
         runs = daemon._get_runs_to_dequeue(instance, instance.get_concurrency_config(), fixed_iteration_time=None)
     return [run.run_id for run in runs]
@@ -74,13 +74,13 @@ def sensor_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mappi
 
 
 def launch_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mapping[str, str]:
-    """Returns the tags that the UI and GraphQL put on a launched partition."""
+    """Return the tags that the UI and GraphQL put on a launched partition."""
     job = paper.definitions.resolve_implicit_global_asset_job_def()
     return job.get_tags_for_partition_key(table, [LakeNames().bronze])
 
 
 def maintenance_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mapping[str, str]:
-    """Returns the tags of the run that the schedule requests in the table's night."""
+    """Return the tags of the run that the schedule requests in the table's night."""
     nights = (datetime(2026, 1, 5 + day, tzinfo=UTC) for day in range(7))
     (request,) = (found for night in nights for found in requests(paper.config, [table], night) if found.partition_key)
     job = paper.definitions.resolve_job_def("maintain")
@@ -208,7 +208,7 @@ BY_HAND = "__ASSET_JOB"
 
 
 def takes_long(step: Any) -> bool:
-    """Whether the function of a step is one that `long_run` made."""
+    """Return whether the function of a step is one that `long_run` made."""
     return str(step.compute_fn.decorated_fn.__code__.co_filename) == long_runs.__file__
 
 
@@ -256,7 +256,7 @@ def test_a_shared_instance_limits_tables_and_nothing_of_others(paper: Paper) -> 
 
 
 def limits() -> dict[str, int]:
-    """Returns every number and switch of the file that limits runs, with its line (the first line of a list item).
+    """Return every number and switch of the file that limits runs, with its line (the first line of a list item).
 
     The interval of the queue is no limit.
     """
@@ -280,7 +280,7 @@ def limits() -> dict[str, int]:
 
 
 def comment_above(line: int) -> str:
-    """Returns the comment that ends on the line before, as one line."""
+    """Return the comment that ends on the line before, as one line."""
     lines = [text.strip() for text in FILE.read_text().splitlines()[:line]]
     block = list(takewhile(lambda text: text.startswith("#"), reversed(lines)))
     return " ".join(text.lstrip("# ") for text in reversed(block))

@@ -467,7 +467,7 @@ def tables_of(request: dg.RunRequest) -> list[str]:
 
 
 def asked_at(paper: Paper, instance: dg.DagsterInstance, now: float, table: str = "") -> list[dg.RunRequest]:
-    """Returns the runs that a tick requests at the time `now`. If `table` is given, only its runs."""
+    """Return the runs that a tick requests at the time `now`. If `table` is given, only its runs."""
     found = run_requests.bronze_requests(paper.resource.open(), instance, now, "", time.monotonic() + 60)[1]
     return [request for request in found if not table or table in tables_of(request)]
 

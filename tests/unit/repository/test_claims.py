@@ -26,7 +26,7 @@ NUMBER = re.compile(r"\b([FABCL][1-9]\d?)\b")
 
 
 def functions() -> dict[str, set[str]]:
-    """The test functions of each file, by its path below `tests/`."""
+    """Return the test functions of each file, by its path below `tests/`."""
     found = {}
     for path in TESTS.rglob("test_*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -41,12 +41,12 @@ EVERY_FUNCTION = {name for names in FUNCTIONS.values() for name in names}
 
 
 def defined() -> dict[str, str]:
-    """The row of each number in docs/internals/faults.md."""
+    """Return the row of each number in docs/internals/faults.md."""
     return dict(re.findall(r"^\| ([FABCL]\d+) \|(.*)$", FAULTS, re.MULTILINE))
 
 
 def cited_by_tests() -> Iterator[tuple[str, str]]:
-    """Numbers in names and docstrings of tests and in names of the explorer's scenes, each with its place."""
+    """Yield the numbers in names and docstrings of tests and in names of the explorer's scenes, each with its place."""
     for path, names in FUNCTIONS.items():
         for name in names:
             if found := re.match(r"test_([fabcl]\d+)_", name):
@@ -116,7 +116,7 @@ def _constants(path: Path) -> set[str]:
 
 
 def _seams_of_the_code() -> set[str]:
-    """The name of each seam. A name that a call has not itself is among the SEAM or SEAMS of some module."""
+    """Return the name of each seam. A name that a call has not itself is among the SEAM or SEAMS of some module."""
     found: set[str] = set()
     for folder in ("assets", "resources", "sensors", "platform"):
         for path in (ROOT / folder).rglob("*.py"):

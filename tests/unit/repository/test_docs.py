@@ -96,7 +96,9 @@ def blocks(language: str) -> list[tuple[Path, str]]:
 
 
 def rows(page: str, heading: str) -> dict[str, str]:
-    """Default by field, from the tables of a section of a page of docs/reference, up to the next one of its level."""
+    """Return the default by field, from the tables of a section of a page of docs/reference, up to the next one of its
+    level.
+    """
     text = (DOCS / "reference" / f"{page}.md").read_text(encoding="utf-8")
     found = re.findall(rf"^(##+) {re.escape(heading)}$\n(.*?)(?=^\1 |\Z)", text, re.MULTILINE | re.DOTALL)
     assert len(found) == 1, f"docs/reference/{page}.md has no section {heading}"
@@ -141,24 +143,24 @@ def test_the_lake_to_start_from_loads() -> None:
 
 
 def every_page() -> list[Path]:
-    """All Markdown of the repository."""
+    """Return all Markdown of the repository."""
     return [path for path in tracked() if path.suffix == ".md"]
 
 
 def prose(page: Path) -> str:
-    """A page without its blocks of code."""
+    """Return a page without its blocks of code."""
     return re.sub(r"^( *)```.*?^\1```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
 
 
 def links(page: Path) -> Iterator[tuple[Path, str]]:
-    """File and anchor of each link of a page, except links to other sites."""
+    """Yield the file and anchor of each link of a page, except links to other sites."""
     for target, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", prose(page)):
         if "://" not in target:
             yield ((page.parent / target).resolve() if target else page), anchor
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors of a page's headings, as GitHub derives them."""
+    """Return the anchors of a page's headings, as GitHub derives them."""
     found: set[str] = set()
     for heading in re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE):
         text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
@@ -197,7 +199,7 @@ def test_every_page_is_on_a_shelf_and_each_shelf_lists_its_pages() -> None:
 
 
 def numbers(text: str) -> set[int]:
-    """The decisions that a text links to."""
+    """Return the decisions that a text links to."""
     return {int(number) for number in re.findall(r"\((\d{4})-[\w-]+\.md\)", text)}
 
 

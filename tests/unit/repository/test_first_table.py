@@ -18,7 +18,7 @@ PAGE = (ROOT / "docs" / "start" / "first-table.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:
-    """The blocks of code of the page in one language."""
+    """Return the blocks of code of the page in one language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 

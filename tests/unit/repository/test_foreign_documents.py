@@ -128,7 +128,7 @@ def test_a_parser_of_foreign_documents_has_one_error(parse: Callable[[str], obje
 
 
 def _twice(document: object, place: tuple[str | int, ...], name: str) -> str:
-    """The document with a member of the object at a place again, behind itself, its name in escapes."""
+    """Return the document with a member of the object at a place again, behind itself, its name in escapes."""
     escaped = "".join(f"\\u{ord(letter):04X}" for letter in name)
     text = json.dumps({**_at(document, place), "\x01": "other"}).replace("\\u0001", escaped)
     return _with(document, place, text)

@@ -15,7 +15,10 @@ Make = Callable[..., str]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """A function that runs a target with only the named tools on the path, some of them fakes. It returns the error."""
+    """Return a function that runs a target with only the named tools on the path, some of them fakes.
+
+    It returns the error.
+    """
     tools = tmp_path / "bin"
     tools.mkdir()
     for name in ("sh", "make", "find", "grep", "test", "touch"):

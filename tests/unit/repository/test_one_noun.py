@@ -19,13 +19,13 @@ MORE_CLASSES = {
 
 
 def public(path: Path, kind: type[ast.ClassDef] | type[ast.FunctionDef]) -> list[str]:
-    """Names of the public classes or functions that a module defines."""
+    """Return the names of the public classes or functions that a module defines."""
     body = ast.parse(path.read_text(encoding="utf-8")).body
     return [node.name for node in body if isinstance(node, kind) and not node.name.startswith("_")]
 
 
 def crowded(folder: Path, kind: type[ast.ClassDef] | type[ast.FunctionDef], start: str = "") -> dict[str, list[str]]:
-    """The modules of a folder that define more than one public thing whose name has that start."""
+    """Return the modules of a folder that define more than one public thing whose name has that start."""
     found = {path.name: [name for name in public(path, kind) if name.startswith(start)] for path in folder.glob("*.py")}
     return {module: names for module, names in found.items() if len(names) > 1}
 

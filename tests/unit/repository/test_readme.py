@@ -21,12 +21,12 @@ FIGURE = re.compile(r"(?<![\d.])(\d+(?:\.\d+)?) s\b|(?<![\d.])(\d\.\d\d)(?![\d.]
 
 
 def block(language: str, number: int = 0) -> list[str]:
-    """The lines of a code block."""
+    """Return the lines of a code block."""
     return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)[number].splitlines()
 
 
 def claims() -> list[str]:
-    """The bold list above the table of comparison."""
+    """Return the bold list above the table of comparison."""
     before = TEXT.partition("\n| |")[0]
     return re.findall(r"^- \*\*.*?(?=^- \*\*|^$)", before, re.MULTILINE | re.DOTALL)
 

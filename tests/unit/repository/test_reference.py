@@ -19,12 +19,12 @@ def test_the_page_of_commands_is_printed_from_their_code() -> None:
 
 
 def fields(struct: str) -> list[str]:
-    """Names and types of a Java `new StructType().add(…)…`."""
+    """Return the names and types of a Java `new StructType().add(…)…`."""
     return [f"{name}{TYPES[kind]}" for name, kind in re.findall(r'\.add\("(\w+)", (\w+)', struct)]
 
 
 def procedures() -> dict[str, tuple[list[str], list[str]]]:
-    """Arguments and returned columns of each procedure that the catalog has, by its name."""
+    """Return arguments and returned columns of each procedure that the catalog has, by its name."""
     catalog = (JAVA / "spark" / "Procedures.java").read_text(encoding="utf-8")
     found = {}
     for name in re.findall(r"new (\w+Procedure)\(\)", catalog):

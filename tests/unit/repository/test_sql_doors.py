@@ -58,7 +58,7 @@ def test_the_doors_for_texts_of_users_have_the_known_callers() -> None:
 
 
 def _calls(name: str) -> Iterator[tuple[str, str, ast.Call]]:
-    """Yields the calls of a function or method, each with its file and the innermost function that has it."""
+    """Yield the calls of a function or method, each with its file and the innermost function that has it."""
     for part in ("platform", "assets", "sensors", "resources"):
         for path in sorted((ROOT / part).rglob("*.py")):
             tree = ast.parse(path.read_text())
@@ -75,7 +75,7 @@ def _calls(name: str) -> Iterator[tuple[str, str, ast.Call]]:
 
 
 def _beginning(text: ast.expr) -> str:
-    """Returns the constant text that an expression begins with."""
+    """Return the constant text that an expression begins with."""
     match text:
         case ast.Constant(str(value)):
             return value

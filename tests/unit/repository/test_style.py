@@ -140,7 +140,7 @@ def test_a_finding_has_the_line_of_the_word() -> None:
 
 
 def checked() -> list[Path]:
-    """The files that are held to the list."""
+    """Return the files that are held to the list."""
     found = []
     for path in tracked():
         name = path.relative_to(ROOT).as_posix()

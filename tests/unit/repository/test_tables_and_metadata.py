@@ -20,14 +20,14 @@ REFERENCE = ROOT / "docs" / "reference"
 
 
 def section(page: str, heading: str) -> str:
-    """The text below a heading, up to the next heading."""
+    """Return the text below a heading, up to the next heading."""
     found = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", (REFERENCE / page).read_text(), re.M | re.S)
     assert found, f"docs/reference/{page} has no section {heading}"
     return found[1]
 
 
 def names(text: str) -> list[str]:
-    """The names in the first cells of all tables."""
+    """Return the names in the first cells of all tables."""
     cells = re.findall(r"^\| (`[^|]*) \|", text, re.MULTILINE)
     return [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
 
@@ -54,7 +54,7 @@ def test_the_columns_and_states_of_a_ledger_are_on_its_page() -> None:
 
 
 def keys_of(path: str, *functions: str) -> set[str]:
-    """The names of metadata that functions write: keys of dictionaries and of assignments."""
+    """Return the names of metadata that functions write: keys of dictionaries and of assignments."""
     tree = ast.parse((ROOT / path).read_text())
     bodies = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in functions]
     assert {node.name for node in bodies} == set(functions)

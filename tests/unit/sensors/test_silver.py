@@ -29,7 +29,7 @@ from tidegate.sensors.silver import build_silver_triggers
 
 @pytest.fixture
 def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The state of the tables. `work` is None if there is nothing to merge."""
+    """Return the state of the tables. `work` is None if there is nothing to merge."""
     answer: dict[str, Any] = {"work": None, "error": None, "looks": 0, "decided": 5, "recorded": 5, "log": True}
     answer |= {"generation": "g", "rests": None}
 

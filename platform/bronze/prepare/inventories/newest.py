@@ -68,7 +68,7 @@ def last_keys_of_folders(ledger: Ledger, version: int, count: int) -> list[str]:
 
 
 def _folder_order() -> Column:
-    """Returns a key with its folder before it, because the order of keys is another: "a-b/x" is before "a/x"."""
+    """Return a key with its folder before it, because the order of keys is another: "a-b/x" is before "a/x"."""
     return F.struct(F.regexp_replace("key", "/[^/]*$", "").alias("folder"), "key")
 
 

@@ -126,7 +126,7 @@ class _Preparation:
         return left
 
     def _is_old(self, delivery: Delivery) -> bool:
-        """Whether the table has a newer inventory. If so, the delivery ends here."""
+        """Return whether the table has a newer inventory. If so, the delivery ends here."""
         newer = find_newer_folder(delivery, self.loaded)
         if newer:
             self._end_superseded(delivery, newer)

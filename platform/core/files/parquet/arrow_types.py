@@ -34,7 +34,7 @@ _UINT64 = Decimal(20, 0)
 
 
 def table_type(kind: Any, column: str) -> Type:
-    """The type of a table's column for a Parquet column, of the file itself or of its copy.
+    """Return the type of a table's column for a Parquet column, of the file itself or of its copy.
 
     Raises:
         BadParquet: no type of a table holds its values.
@@ -70,7 +70,7 @@ def table_type(kind: Any, column: str) -> Type:
 
 
 def copied_type(kind: Any) -> Any:
-    """The Arrow type of the column in a copy that Spark reads correctly. Unchanged if Spark needs no copy."""
+    """Return the Arrow type of the column in a copy that Spark reads correctly. Unchanged if Spark needs no copy."""
     if pa.types.is_dictionary(kind):
         return copied_type(kind.value_type)
     if is_uuid(kind) or pa.types.is_time(kind) or pa.types.is_null(kind):
@@ -103,17 +103,17 @@ def copied_type(kind: Any) -> Any:
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Whether it is a list, of whatever layout."""
+    """Return whether it is a list, of whatever layout."""
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def is_uuid(kind: pa.DataType) -> bool:
-    """Whether it is Arrow's canonical type of UUIDs."""
+    """Return whether it is Arrow's canonical type of UUIDs."""
     return isinstance(kind, pa.UuidType)
 
 
 def leaf_paths(kind: Any, path: str) -> list[str]:
-    """Where the Parquet columns of a column lie if its nesting is written as the format's standard says."""
+    """Return where the Parquet columns of a column are if its nesting is written as the format's standard says."""
     if pa.types.is_dictionary(kind):
         return leaf_paths(kind.value_type, path)
     if isinstance(kind, pa.BaseExtensionType):

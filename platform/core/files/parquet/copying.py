@@ -97,14 +97,17 @@ def _portions(batch: Any) -> Iterator[Any]:
 
 
 def _uuids(file: pq.ParquetFile) -> set[str]:
-    """Columns of UUIDs, by Arrow's type or by Parquet's."""
+    """Return the columns of UUIDs, by Arrow's type or by Parquet's."""
     leaves = [file.schema.column(index) for index in range(len(file.schema))]
     found = {leaf.path for leaf in leaves if leaf.logical_type.type == "UUID" and leaf.max_repetition_level == 0}
     return {field.name for field in file.schema_arrow if is_uuid(field.type) or field.name in found}
 
 
 def _int96(file: pq.ParquetFile) -> list[str]:
-    """Columns in Parquet's old type of timestamps. Inside of other types only Spark's are taken, which need no look."""
+    """Return the columns in Parquet's old type of timestamps.
+
+    Inside of other types only Spark's are taken, which need no look.
+    """
     leaves = [file.schema.column(index) for index in range(len(file.schema))]
     flat = {field.name for field in file.schema_arrow if not pa.types.is_nested(field.type)}
     return [leaf.path for leaf in leaves if leaf.physical_type == "INT96" and leaf.path in flat]
@@ -136,7 +139,7 @@ def _convert_column(column: Any, field: Any, *, uuids: bool) -> Any:
 
 
 def _cast(array: Any, kind: Any) -> Any:
-    """The array in a copy's type; Arrow's own cast wherever it keeps what the values say."""
+    """Return the array in a copy's type; Arrow's own cast wherever it keeps what the values say."""
     source = array.type
     if pa.types.is_time(source):
         return _time_texts(array)
@@ -152,7 +155,7 @@ def _cast(array: Any, kind: Any) -> Any:
 
 
 def _time_texts(array: Any) -> Any:
-    """Times of day as ISO 8601 writes them: without a fraction, or with six digits."""
+    """Return times of day as ISO 8601 writes them: without a fraction, or with six digits."""
     if array.type == pa.time64("ns"):
         array = array.cast(pa.time64("us"))  # Python's times would drop nanoseconds without a word
     return pa.array([None if value is None else value.isoformat() for value in array.to_pylist()], pa.string())

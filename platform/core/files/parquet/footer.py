@@ -54,7 +54,7 @@ class Footer:
     renames: Mapping[str, str] = field(default_factory=dict)
 
     def with_spelling(self, spelling: Mapping[str, str]) -> Footer:
-        """This footer, marked for a copy if the file spells a column differently: delta-rs would read nulls.
+        """Return this footer, marked for a copy if the file spells a column differently: delta-rs would read nulls.
 
         Args:
             spelling: the table's spelling by lower-case name.
@@ -67,14 +67,14 @@ class Footer:
         return replace(self, copied=self.copied or f"column {own} is {name} in the table", renames=renames)
 
     def constant_text(self, column: str) -> str | None:
-        """The one value that a column has in every row, as text, where the statistics prove it; else None."""
+        """Return the one value that a column has in every row, as text, where the statistics prove it; else None."""
         name = next((field.name for field in self.fields if fold_name(field.name) == fold_name(column)), None)
         low = self.minimum.get(name or "")
         same = low is not None and self.maximum.get(name or "") == low and self.nulls.get(name or "") == 0
         return str(low) if same else None
 
     def stats(self, spelling: Mapping[str, str], personal: Collection[str] = ()) -> str:
-        """Delta's statistics JSON, with columns spelled as the table spells them.
+        """Return Delta's statistics JSON, with columns spelled as the table spells them.
 
         Args:
             spelling: the table's spelling by lower-case name; columns that are not in it are left out.
@@ -97,7 +97,7 @@ class Footer:
 
 
 def footer_bytes(tail: bytes, size: int) -> int:
-    """How many bytes at the object's end hold the whole footer.
+    """Return how many bytes at the object's end hold the whole footer.
 
     Args:
         tail: the object's last bytes, at least 8 unless the object is smaller.
@@ -145,7 +145,7 @@ def read_footer(tail: bytes, size: int) -> Footer:
 
 
 def footer_metadata(tail: bytes) -> Mapping[bytes, bytes]:
-    """Returns what the writer of a file wrote into its footer by name. The footer is one that `read_footer` can read.
+    """Return what the writer of a file wrote into its footer by name. The footer is one that `read_footer` can read.
 
     Args:
         tail: the object's last bytes, at least `footer_bytes` of them.
@@ -193,7 +193,7 @@ def _type(column: Any, leaf: Any) -> Any:
 
 
 def _join_bounds(bounds: list[Bounds]) -> tuple[dict[str, Any], dict[str, Any], dict[str, int]]:
-    """Delta's three maps, of as many columns as Delta keeps statistics of by default."""
+    """Return Delta's three maps, of as many columns as Delta keeps statistics of by default."""
     kept = bounds[:_INDEXED_COLUMNS]
     return (
         {column.name: column.minimum for column in kept if column.minimum is not None},
@@ -219,7 +219,7 @@ class Bounds:
 
 
 def column_bounds(name: str, kind: Type, groups: Sequence[pq.RowGroupMetaData], leaf: int, *, bounded: bool) -> Bounds:
-    """The bounds of a file's column; a bound of the file needs a bound of every row group that has values.
+    """Return the bounds of a file's column; a bound of the file needs a bound of every row group that has values.
 
     Args:
         name: the column.
@@ -248,7 +248,7 @@ def column_bounds(name: str, kind: Type, groups: Sequence[pq.RowGroupMetaData], 
 
 
 def _read(stats: Any, which: str) -> Any:
-    """A bound as a Python value; None where Python has none for it (the year 10000, a string that was cut)."""
+    """Return a bound as a Python value; None where Python has none for it (the year 10000, a string that was cut)."""
     try:
         return getattr(stats, which)
     except (ValueError, OverflowError, pa.ArrowException):
@@ -256,7 +256,7 @@ def _read(stats: Any, which: str) -> Any:
 
 
 def _convert_bound(column: Type, value: Any, *, upper: bool) -> Any:
-    """A bound as Delta's statistics hold it, or None unless the type is on the proven list.
+    """Return a bound as Delta's statistics hold it, or None unless the type is on the proven list.
 
     A wrong bound makes rows vanish from selective queries, so every doubt ends in None. Floating point has no upper
     bound: Parquet's statistics leave out NaN, which Spark sorts above every number.
@@ -276,7 +276,7 @@ def _convert_bound(column: Type, value: Any, *, upper: bool) -> Any:
 
 
 def _millis(value: datetime, *, upper: bool, zoned: bool) -> str | None:
-    """Milliseconds are all that Delta keeps: an upper bound is rounded up to the next one."""
+    """Return milliseconds, which are all that Delta keeps: an upper bound is rounded up to the next one."""
     if value.year < 1900 or value.year > 9990:
         return None
     if zoned:

@@ -45,7 +45,7 @@ _LIST = re.compile(r"\.(?:list\.(?:item|array|array_element)|bag\.array_element|
 
 
 def why_copied(metadata: pq.FileMetaData, schema: pa.Schema) -> str | None:
-    """Why Spark might misread the file, so that a copy has to enter the table; None if Spark reads it correctly.
+    """Return why Spark might misread the file, so that a copy has to enter the table; None if Spark reads it correctly.
 
     Raises:
         BadParquet: no copy helps.
@@ -87,7 +87,7 @@ def why_copied(metadata: pq.FileMetaData, schema: pa.Schema) -> str | None:
 
 
 def _miscounts(writer: str) -> bool:
-    """Whether it is Parquet's Java library before 1.2.9.
+    """Return whether it is Parquet's Java library before 1.2.9.
 
     That leaves a dictionary's header out of a column's bytes. Arrow knows; Spark comes to the end too early.
     """

@@ -44,7 +44,7 @@ class SampledTables:
 def doubts_history(
     rows: Sequence[KeyRow], stored: Sequence[Interval], rules: HistoryRules, sampled: SampledTables
 ) -> bool:
-    """Returns whether silver's history of a key may be wrong."""
+    """Return whether silver's history of a key may be wrong."""
     if copies(stored):
         return True
     if rules.of_dumps:
@@ -65,7 +65,7 @@ def doubts_history(
 
 
 def doubts_row(rows: Sequence[KeyRow], silver: SilverRow | None, rank: int | None, sampled: SampledTables) -> bool:
-    """Returns whether silver's row of a key may be wrong, in a table that is merged from full dumps.
+    """Return whether silver's row of a key may be wrong, in a table that is merged from full dumps.
 
     Args:
         rows: rows of bronze with the key.
@@ -95,7 +95,7 @@ def doubts_row(rows: Sequence[KeyRow], silver: SilverRow | None, rank: int | Non
 
 
 def _lacks_changes(changes: Sequence[KeyRow], stored: Sequence[Interval], sampled: SampledTables) -> bool:
-    """Whether silver may lack a change of bronze, or have other values of it."""
+    """Return whether silver may lack a change of bronze, or have other values of it."""
     have = {interval.rank: interval for interval in stored}
     for rank in {row.rank for row in changes}:
         interval = have.get(rank)
@@ -115,30 +115,30 @@ def _lacks_changes(changes: Sequence[KeyRow], stored: Sequence[Interval], sample
 
 
 def _ranks_of_skipped_rows(rows: Sequence[KeyRow], sampled: SampledTables) -> set[int]:
-    """Returns the ranks of the dumps that have the key, but only rows of it that are no changes."""
+    """Return the ranks of the dumps that have the key, but only rows of it that are no changes."""
     return {rank for rank, row in present(rows, sampled.mark).items() if row.own_fate(sampled.mark) is not None}
 
 
 def _is_behind(rank: int, dump: int | None, dropped: Collection[int]) -> bool:
-    """Whether a dump is newer than a row, and should have replaced or ended it."""
+    """Return whether a dump is newer than a row, and should have replaced or ended it."""
     return dump is not None and dump < rank and dump not in dropped
 
 
 def _misses_dump(interval: Interval, sampled: SampledTables, dropped: Collection[int]) -> bool:
-    """Whether a dump after that of a row has not ended the row."""
+    """Return whether a dump after that of a row has not ended the row."""
     is_open = not interval.deleted and interval.valid_to is None
     return is_open and any(_is_behind(interval.rank, rank, dropped) for rank, _ in sampled.dumps.newest_first)
 
 
 def _is_sound(interval: Interval) -> bool:
-    """Whether the columns of a row of silver fit together."""
+    """Return whether the columns of a row of silver fit together."""
     if interval.deleted and (interval.valid_from != interval.order or interval.joined):
         return False
     return interval.is_current == (interval.valid_to is None and not interval.deleted)
 
 
 def _may_follow(before: Interval, after: Interval, rules: HistoryRules) -> bool:
-    """Whether a row of silver may be older than another one, with rows between them that are not known."""
+    """Return whether a row of silver may be older than another one, with rows between them that are not known."""
     if before.valid_to is None or (before.until is not None and before.until < after.rank):
         return False
     if before.valid_to != after.order:

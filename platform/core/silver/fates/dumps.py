@@ -30,7 +30,7 @@ class Dumps:
 
     @classmethod
     def from_found(cls, found: Iterable[tuple[int, str]]) -> Dumps:
-        """Returns dumps, given in any order."""
+        """Return dumps, given in any order."""
         return cls(tuple(sorted(found)))
 
     @property
@@ -39,13 +39,13 @@ class Dumps:
         return self.newest_first[0][0] if self.newest_first else None
 
     def find_oldest_after(self, rank: int) -> tuple[int, str] | None:
-        """Returns rank and order of the oldest dump that is newer than a rank. None without one."""
+        """Return rank and order of the oldest dump that is newer than a rank. None without one."""
         place = bisect_left(self.newest_first, (rank,))
         return self.newest_first[place - 1] if place else None
 
 
 def present(rows: Sequence[KeyRow], mark: int) -> dict[int, KeyRow]:
-    """Returns a row of each dump that has a key, by its rank: a change if there is one.
+    """Return a row of each dump that has a key, by its rank: a change if there is one.
 
     Args:
         rows: the rows of bronze with the key.
@@ -56,7 +56,7 @@ def present(rows: Sequence[KeyRow], mark: int) -> dict[int, KeyRow]:
 
 
 def with_gone(rows: Sequence[KeyRow], dumps: Dumps, mark: int) -> list[KeyRow]:
-    """Returns the rows of a key, and a delete in each dump that follows one with the key and does not have it.
+    """Return the rows of a key, and a delete in each dump that follows one with the key and does not have it.
 
     Args:
         rows: the rows of bronze with the key.
@@ -93,12 +93,12 @@ class IncompleteDump:
     names: tuple[str, ...] = ()
 
     def with_files(self, n: int, files: int, rows: int, names: Sequence[str]) -> IncompleteDump:
-        """Returns the dump with more files in quarantine. The arguments are as the attributes."""
+        """Return the dump with more files in quarantine. The arguments are as the attributes."""
         known = (*self.names, *names)[:MAX_NAMES]
         return IncompleteDump(self.order, max(n, self.n), self.files + files, self.rows + rows, known)
 
     def sentence(self, table: str, *, is_discreet: bool) -> str:
-        """Returns what a person should know and do.
+        """Return what a person should know and do.
 
         Args:
             table: name of the table.

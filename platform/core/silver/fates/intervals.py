@@ -118,7 +118,7 @@ class Replay:
 
 
 def json_values(text: str) -> dict[str, Any]:
-    """Returns the values of a row from JSON, so that two of them are equal if they are for Spark.
+    """Return the values of a row from JSON, so that two of them are equal if they are for Spark.
 
     A number with a fraction is its text, because a float cannot hold every decimal. Only zero has two texts. Two maps
     are equal if they have the same entries, in whatever order.
@@ -170,7 +170,7 @@ def replay(rows: Sequence[KeyRow], stored: Sequence[Interval], rules: HistoryRul
 
 
 def copies(stored: Sequence[Interval]) -> tuple[Interval, ...]:
-    """Returns rows of silver for a change that a later one of the rows has, too."""
+    """Return rows of silver for a change that a later one of the rows has, too."""
     last = {interval.rank: place for place, interval in enumerate(stored)}
     return tuple(interval for place, interval in enumerate(stored) if last[interval.rank] != place)
 
@@ -188,12 +188,12 @@ class _Change:
     n: int | None
 
     def is_like(self, stored: Interval) -> bool:
-        """Whether silver's row may be of this change. Values that it leaves are not known here."""
+        """Return whether silver's row may be of this change. Values that it leaves are not known here."""
         return may_match_change(stored, self.values, self.left, deletes=self.deletes)
 
 
 def may_match_change(stored: Interval, values: Mapping[str, Any], left: Collection[str], *, deletes: bool) -> bool:
-    """Returns whether silver's row may be of a change with these values.
+    """Return whether silver's row may be of a change with these values.
 
     Args:
         stored: silver's row.
@@ -212,7 +212,7 @@ def _is_gone_from_bronze(stored: Interval, rules: HistoryRules) -> bool:
 
 
 def _change(rows: Sequence[KeyRow], places: Sequence[int], stored: Interval | None, rules: HistoryRules) -> _Change:
-    """Returns the change of an order: that of the last row, or of silver's row if bronze does not have its row.
+    """Return the change of an order: that of the last row, or of silver's row if bronze does not have its row.
 
     A compaction may exchange rows of one file, so any row of the last batch may be the last one.
     """
@@ -233,7 +233,7 @@ def _change(rows: Sequence[KeyRow], places: Sequence[int], stored: Interval | No
 
 
 def _join_changes(equal: Sequence[KeyRow], place: int) -> _Change:
-    """Returns the change of rows with an equal order, the last one first. The others give what it leaves."""
+    """Return the change of rows with an equal order, the last one first. The others give what it leaves."""
     values: dict[str, Any] = {}
     left = equal[0].left
     for number, row in enumerate(equal):
@@ -255,7 +255,7 @@ def _fill_from_stored(change: _Change, stored: Interval | None, rules: HistoryRu
 
 
 def _steps(changes: Sequence[_Change], anchors: Mapping[int, Interval], rules: HistoryRules) -> tuple[Step, ...]:
-    """Returns the changes with their times, the oldest first."""
+    """Return the changes with their times, the oldest first."""
     steps: list[Step] = []
     life, deletes, values = 0, 0, dict[str, Any]()
     for place, change in enumerate(changes):
@@ -285,7 +285,7 @@ def _continue_step(step: Step) -> Step:
 
 
 def _end(change: _Change, after: _Change | None, rules: HistoryRules) -> tuple[str | None, End | None]:
-    """Returns the order of what ended the time of a change, and what that was."""
+    """Return the order of what ended the time of a change, and what that was."""
     first = max(((rank, order) for rank, order in rules.truncates if rank < change.rank), default=None)
     if first is not None and (after is None or first[0] > after.rank):
         return first[1], End.TRUNCATE

@@ -78,7 +78,7 @@ class KeyRow:
         return (self.n or 0, self.place)
 
     def own_fate(self, mark: int) -> Fate | None:
-        """Returns the fate that the row has whatever the other rows are. None if they decide.
+        """Return the fate that the row has whatever the other rows are. None if they decide.
 
         Args:
             mark: last batch that silver holds.

@@ -38,7 +38,7 @@ class SilverRow:
     rows: int = 1
 
     def is_like(self, row: KeyRow) -> bool:
-        """Whether it may be a row of bronze."""
+        """Return whether it may be a row of bronze."""
         if self.deleted != row.deletes:
             return False
         if self.values == row.values or (self.deleted and self.of_dumps):
@@ -49,7 +49,7 @@ class SilverRow:
         return _values_without(self.values, row.left) == _values_without(row.values, row.left)
 
     def differences(self, row: KeyRow) -> list[str]:
-        """Returns the columns in which it differs from a row of bronze, each with both values."""
+        """Return the columns in which it differs from a row of bronze, each with both values."""
         own, wanted = (_values_without(values, row.left) for values in (self.values, row.values))
         has, should = (row_json(values, parse_float=str) for values in (self.values, row.values))
         return [
@@ -79,7 +79,7 @@ class RowFates:
 def row_fates(
     rows: Sequence[KeyRow], silver: SilverRow | None, mark: int, *, gives_all: Callable[[], bool] = lambda: True
 ) -> RowFates:
-    """Returns what became of the rows of one key.
+    """Return what became of the rows of one key.
 
     Args:
         rows: all rows of bronze with the key.
@@ -112,7 +112,7 @@ def row_fates(
 
 
 def _changes_before(rows: Sequence[KeyRow], newest_first: Sequence[int], number: int) -> Iterator[KeyRow]:
-    """Yields the changes before a change, the newest first: of one of an equal order and batch, also those after it.
+    """Yield the changes before a change, the newest first: of one of an equal order and batch, also those after it.
 
     A compaction may exchange rows of one file, so any of them may be the last one.
     """
@@ -124,7 +124,7 @@ def _changes_before(rows: Sequence[KeyRow], newest_first: Sequence[int], number:
 
 
 def _position_in_silver(rows: Sequence[KeyRow], newest_first: Sequence[int], silver: SilverRow | None) -> int | None:
-    """Returns the position of the row that silver has. None if it has none, or another one than it should.
+    """Return the position of the row that silver has. None if it has none, or another one than it should.
 
     A compaction may exchange rows of one file, so any row of the newest order and batch may be the last one. A row that
     deletes its key does not count any more after its tombstone was removed: then an older row that comes late wins.
@@ -156,7 +156,7 @@ def _fate_of_loser(row: KeyRow, winner: KeyRow) -> Fate:
 
 
 def with_given_values(row: KeyRow, older: Iterable[KeyRow]) -> KeyRow:
-    """Returns a row with the values that older rows of its key give it. It leaves none any more.
+    """Return a row with the values that older rows of its key give it. It leaves none any more.
 
     Args:
         row: the row.
@@ -176,7 +176,7 @@ def with_given_values(row: KeyRow, older: Iterable[KeyRow]) -> KeyRow:
 
 
 def _members(text: str) -> dict[str, str]:
-    """Returns the JSON of each value of an object. Numbers keep their digits."""
+    """Return the JSON of each value of an object. Numbers keep their digits."""
     text = flatten_deep_json(text)
     members, place = dict[str, str](), 1
     while text[place] != "}":

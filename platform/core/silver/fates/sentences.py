@@ -18,19 +18,19 @@ _ALONE = {
 
 
 def format_order(order: str) -> str:
-    """Returns an order, given as JSON of a struct, for people."""
+    """Return an order, given as JSON of a struct, for people."""
     return ", ".join(str(part) for part in row_json(order).values()) or "null"
 
 
 def describe_row(row: KeyRow) -> str:
-    """Returns a row for a sentence, by its batch."""
+    """Return a row for a sentence, by its batch."""
     if row.is_implied:
         return f"the dump {format_order(row.order)}"
     return "a row of an unknown batch" if row.n is None else f"the row of batch {row.n}"
 
 
 def difference(name: str, given: Interval | None, have: Interval | None) -> str:
-    """Returns in what a row of a history differs from that which bronze gives.
+    """Return in what a row of a history differs from that which bronze gives.
 
     Args:
         name: the silver table.
@@ -47,7 +47,7 @@ def difference(name: str, given: Interval | None, have: Interval | None) -> str:
 
 
 def copied_row_sentence(name: str, rows: int, order: str | None = None) -> str:
-    """Returns that silver has a row several times.
+    """Return that silver has a row several times.
 
     Args:
         name: the silver table.
@@ -72,7 +72,7 @@ def _span(interval: Interval | None) -> str:
 
 
 def newest_row_sentence(fate: Fate, row: KeyRow, rows: Sequence[KeyRow], fates: RowFates, name: str) -> str:
-    """Returns the sentence of a row of a table that has the newest row of each key.
+    """Return the sentence of a row of a table that has the newest row of each key.
 
     Args:
         fate: what became of the row.
@@ -96,7 +96,7 @@ def newest_row_sentence(fate: Fate, row: KeyRow, rows: Sequence[KeyRow], fates: 
 
 
 def history_sentences(rows: Sequence[KeyRow], found: Replay) -> list[tuple[Fate, str]]:
-    """Returns what became of each row of a table that has the history of each key."""
+    """Return what became of each row of a table that has the history of each key."""
     step_of = {step.row: place for place, step in enumerate(found.steps) if step.row is not None}
     by_rank = {step.interval.rank: step for step in found.steps}
     sentences: list[tuple[Fate, str]] = []
@@ -111,7 +111,7 @@ def history_sentences(rows: Sequence[KeyRow], found: Replay) -> list[tuple[Fate,
 
 
 def _row_alone_sentence(fate: Fate, row: KeyRow) -> str | None:
-    """Returns the sentence of a fate that depends on the row alone."""
+    """Return the sentence of a fate that depends on the row alone."""
     if fate is Fate.EXPECTATION:
         return f"violates the expectation {row.violated} of expect_or_drop"
     return _ALONE.get(fate)
@@ -149,7 +149,7 @@ def _explain_change(rows: Sequence[KeyRow], steps: Sequence[Step], place: int) -
 
 
 def _late_sentence(rows: Sequence[KeyRow], steps: Sequence[Step], place: int) -> str | None:
-    """Returns that a change came after a newer one. None if it did not."""
+    """Return that a change came after a newer one. None if it did not."""
     n = steps[place].interval.n
     newer = [step.interval.n for step in steps[place + 1 :] if step.row is None or not rows[step.row].is_implied]
     before = [other for other in newer if other is not None and n is not None and other < n]
@@ -157,7 +157,7 @@ def _late_sentence(rows: Sequence[KeyRow], steps: Sequence[Step], place: int) ->
 
 
 def _end_sentence(steps: Sequence[Step], place: int) -> str:
-    """Returns when the row that a change began ended, and by what."""
+    """Return when the row that a change began ended, and by what."""
     last = place
     while last + 1 < len(steps) and not steps[last + 1].starts:
         last += 1

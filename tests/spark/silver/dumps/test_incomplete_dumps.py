@@ -63,7 +63,7 @@ def _readings(chance: random.Random, batches: int) -> Iterator[Reading]:
 
 
 def _expected(readings: list[Reading], upto: int) -> dict[int, set[str]]:
-    """Returns the days that imply no deletes as of a batch, with the keys whose rows are in quarantine."""
+    """Return the days that imply no deletes as of a batch, with the keys whose rows are in quarantine."""
     known = [reading for reading in readings if reading.n <= upto]
     found: dict[int, set[str]] = {}
     filled = sorted({reading.n for reading in known if reading.days})

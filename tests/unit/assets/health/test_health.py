@@ -240,7 +240,7 @@ def test_a_merge_that_warns_is_seen_in_the_health_of_the_lake(instance: dg.Dagst
 
 
 def failure(metadata: dict[str, Any]) -> dg.AssetCheckEvaluation:
-    """The result of a check of bronze that failed."""
+    """Return the result of a check of bronze that failed."""
     return dg.AssetCheckEvaluation(LakeNames().bronze, "nothing_quarantined", False, metadata=metadata)
 
 
@@ -337,7 +337,7 @@ def test_all_failed_checks_of_a_day_are_counted() -> None:
 
 
 def waiting_routes(objects: Objects) -> Any:
-    """Returns a lake with messages that wait for its routes, and for one that it does not have any more."""
+    """Return a lake with messages that wait for its routes, and for one that it does not have any more."""
     of_routes = lake(objects)
     of_routes.config = ROUTES
     outbox = of_routes.store.outbox
@@ -411,7 +411,7 @@ def test_a_lake_without_routes_lists_no_outbox_and_shows_no_routes(instance: dg.
 
 
 def with_signals(objects: Objects) -> Any:
-    """The lake, where `orders` has completion signals."""
+    """Return the lake, where `orders` has completion signals."""
     first, *others = CONFIG.tables
     config = CONFIG.model_copy(update={"tables": [first.model_copy(update={"completion": "_SUCCESS"}), *others]})
     return SimpleNamespace(**{**vars(lake(objects)), "config": config})
@@ -487,7 +487,7 @@ def test_pages_show_what_waits_and_checks_report_what_changed() -> None:
 
 
 def many(number: int, waiting: int, queues: int) -> tuple[LakeConfig, Health]:
-    """Returns a lake with many tables, of which some are behind, and with many queues that all have messages."""
+    """Return a lake with many tables, of which some are behind, and with many queues that all have messages."""
     config = LakeConfig.model_validate(
         {
             "lake": {"root": "s3://lake/root"},
@@ -614,7 +614,7 @@ def test_requests_keep_to_the_limits_of_cloudwatch() -> None:
 
 
 def members(batch: list[dict[str, Any]]) -> Iterator[tuple[str, Any]]:
-    """Yields the members of a request as a query string, the longest of the forms that CloudWatch accepts."""
+    """Yield the members of a request as a query string, the longest of the forms that CloudWatch accepts."""
     for number, datum in enumerate(batch, 1):
         for name, value in datum.items():
             if name != "Dimensions":

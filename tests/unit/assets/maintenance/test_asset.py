@@ -23,13 +23,13 @@ FREED = MaintenanceResult("bronze.orders", merged=9, checkpoint=True, log=FreedO
 
 
 def rebuild(table: str, *, dry_run: bool = False) -> dict[str, Any]:
-    """Run config of the job `rebuild`."""
+    """Return the run config of the job `rebuild`."""
     return {"ops": {REBUILD_OP: {"config": {"table": table, "dry_run": dry_run}}}}
 
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """The value of `dry_run` of each call."""
+    """Return the value of `dry_run` of each call."""
     made: list[bool] = []
 
     def maintain(lake: Any, what: str, *, dry_run: bool, log: Any) -> list[MaintenanceResult]:

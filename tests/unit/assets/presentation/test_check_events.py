@@ -32,7 +32,7 @@ WITHOUT = {"AssetMaterialization", "AssetObservation", "MaterializeResult", "Obs
 
 
 def wrong(source: str, path: str) -> Iterator[str]:
-    """Yields what a module does to Markdown that only others may."""
+    """Yield what a module does to Markdown that only others may."""
     of_markdown = "tidegate.platform.core.markdown import" in source
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):

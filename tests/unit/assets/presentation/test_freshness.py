@@ -25,7 +25,7 @@ def _lake(table: dict[str, Any], **lake: Any) -> LakeConfig:
 
 
 def _windows(config: LakeConfig) -> dict[str, float]:
-    """Returns the seconds after which each asset is stale."""
+    """Return the seconds after which each asset is stale."""
     found = {}
     for definition in (*table_pages(config), *build_silver_assets(config)):
         for spec in definition.specs:

@@ -38,7 +38,7 @@ _READER = MarkdownIt("js-default", {"linkify": False, "html": True}).enable(["ta
 
 
 def shown(markdown: str) -> tuple[str, set[str]]:
-    """Returns the letters that a page shows, and the kinds of what it has."""
+    """Return the letters that a page shows, and the kinds of what it has."""
     text, kinds = "", set()
     for block in _READER.parse(markdown):
         for token in block.children or []:

@@ -49,7 +49,7 @@ def job() -> None:
 
 
 def of(instance: dg.DagsterInstance, step: Any, **tags: str) -> RunRecord:
-    """Returns the record of a run of a step. Nothing but the step knows how long it takes."""
+    """Return the record of a run of a step. Nothing but the step knows how long it takes."""
     named = {f"dagster/{name}": value for name, value in tags.items()}
     if isinstance(step, dg.JobDefinition):
         result: Any = step.execute_in_process(instance=instance, tags=named)
@@ -62,7 +62,7 @@ def of(instance: dg.DagsterInstance, step: Any, **tags: str) -> RunRecord:
 
 
 def is_ended(instance: dg.DagsterInstance, record: RunRecord, seconds: float, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Returns whether Dagster's daemon ends a run so many seconds after its start."""
+    """Return whether Dagster's daemon ends a run so many seconds after its start."""
 
     def end(*given: Any, **named: Any) -> None:
         raise Ended

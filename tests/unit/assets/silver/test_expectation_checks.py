@@ -56,7 +56,7 @@ def test_a_run_that_merges_no_rows_repeats_the_results_of_the_run_before(
     spec: TableSpec, instance: dg.DagsterInstance
 ) -> None:
     def shown(result: MergeResult | None) -> list[tuple[bool, str, int, bool]]:
-        """Returns what a run shows of `has_text`, and whether the checks repeat the run before."""
+        """Return what a run shows of `has_text`, and whether the checks repeat the run before."""
         found = results_of_merge(spec, KEY, result, instance)
         for each in found:
             instance.report_runless_asset_event(evaluation_event(each))

@@ -9,7 +9,7 @@ from benchmarks.fleet.cores import Cores
 
 
 def finished(cores: Cores, works: list[tuple[float, float, float]]) -> list[float]:
-    """When each of the works (begin, seconds, core seconds) ends."""
+    """Return when each of the works (begin, seconds, core seconds) ends."""
     waiting = sorted(((begin, n) for n, (begin, _, _) in enumerate(works)), reverse=True)
     found: dict[int, float] = {}
     done: list[int] = []

@@ -42,6 +42,6 @@ def test_the_model_requests_the_runs_that_the_sensor_requests(seed: int) -> None
 
 
 def _next(last: int, hints: np.ndarray) -> int:
-    """The table at which the next tour begins."""
+    """Return the table at which the next tour begins."""
     waiting = np.flatnonzero(hints)
     return int(next((n for n in waiting if n > last), waiting[0]))

@@ -41,7 +41,7 @@ def printed(name: str, account: str = TEAM, **given: Any) -> list[str]:
 
 
 def filter_of(call: str) -> Any:
-    """Returns the filter policy of a call of `aws sns subscribe`; None if it has none."""
+    """Return the filter policy of a call of `aws sns subscribe`; None if it has none."""
     words = shlex.split(call)
     attributes = json.loads(words[words.index("--attributes") + 1])
     return json.loads(attributes["FilterPolicy"]) if "FilterPolicy" in attributes else None

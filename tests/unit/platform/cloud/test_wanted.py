@@ -68,7 +68,7 @@ class Account:
         return Clients(made, made, made, self.sns)
 
     def sns(self, region: str, account: str) -> Any:
-        """Returns a client of SNS for a region and an account."""
+        """Return a client of SNS for a region and an account."""
         self.place = f"{region}:{account}"
         return self
 

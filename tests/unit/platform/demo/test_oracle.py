@@ -26,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected(folder: Path) -> dict[str, Any]:
-    """Returns the result of the oracle, which runs as a script in a Python without Tidegate."""
+    """Return the result of the oracle, which runs as a script in a Python without Tidegate."""
     script = [sys.executable, "-I", str(oracle.__file__), str(folder)]
     return dict(json.loads(subprocess.run(script, check=True, capture_output=True, timeout=120).stdout))
 

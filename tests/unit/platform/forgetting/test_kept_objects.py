@@ -170,7 +170,7 @@ def little(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _rest(line: bytes) -> bytes | None:
-    """A line that begins with `-` leaves, and of one that begins with `~` something stays."""
+    """Return a line that begins with `-` leaves, and of one that begins with `~` something stays."""
     return None if line[:1] == b"-" else line.upper() if line[:1] == b"~" else line
 
 

@@ -31,7 +31,7 @@ def _list(*subject: str, sides: tuple[str, ...] = ()) -> Suppression:
 
 
 def _path(random: Random, reference: str) -> list[str]:
-    """Returns one of the readings of a reference: each of its dots may be of a name."""
+    """Return one of the readings of a reference: each of its dots may be of a name."""
     first, *others = reference.split(".")
     path = [first]
     for part in others:

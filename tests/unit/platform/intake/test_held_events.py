@@ -63,13 +63,13 @@ class Shore:
             self.store.objects.put("landing", key, "")
 
     def hinted(self, table: str) -> list[str]:
-        """Keys of the hints in the inbox of a table, each once."""
+        """Return the keys of the hints in the inbox of a table, each once."""
         inbox = self.store.inbox.table_inbox(f"landing.{table}")
         found = inbox.read([manifest.id for manifest in inbox.waiting_manifests()])
         return sorted({hint.key for manifest in found for hint in manifest.hints})
 
     def kept(self, table: str) -> list[str]:
-        """Names of what is kept of a folder, with `*` for manifests."""
+        """Return the names of what is kept of a folder, with `*` for manifests."""
         start = self.store.held.key(f"landing.{table}", "").removesuffix(".json")
         names = [key.removeprefix(start) for key in self.lake.store.objects.bodies if key.startswith(start)]
         return sorted("*" if "-" in name else name for name in names)
@@ -197,7 +197,7 @@ def test_a_folder_without_room_keeps_no_other_from_its_own(monkeypatch: pytest.M
 
 
 def full_folder(events: int, config: LakeConfig = CAPPED) -> Shore:
-    """A lake in which `team/c/` waits, with more events than it keeps manifests, and all of its objects exist."""
+    """Return a lake in which `team/c/` waits, with more events than it keeps manifests, and all of its objects exist."""
     shore = Shore(config)
     shore.arrive("team/a/1.csv", "team/b/1.csv")
     for number in range(events):

@@ -549,7 +549,7 @@ NOON = 1_000_000 * 86400 + 43200.0
 
 
 def capped(*births: str, waiting: Collection[str] = ()) -> NewTables:
-    """Room for new tables, after tables that were born today."""
+    """Return room for new tables, after tables that were born today."""
     today = room_today({TableKey("landing", prefix): None for prefix in births}, CAPPED, NOON)
     return NewTables(today, lambda: [TableKey("landing", prefix) for prefix in waiting])
 
@@ -670,7 +670,7 @@ def due(turns: DueTables) -> list[str]:
 
 
 def ticks(tables: Collection[str], most: Iterator[int], held: Collection[str] = ()) -> Iterator[DueTables]:
-    """Tours of an inbox in which every table has more hints than its runs can ever process."""
+    """Yield tours of an inbox in which every table has more hints than its runs can ever process."""
     store, last = LakeStore(InMemory(), "s3://lake/root"), ""  # type: ignore[arg-type]
     store.inbox.put([Manifest.create(table, "intake", [Hint("a")]) for table in tables for _ in range(3)])
     while True:
@@ -748,7 +748,7 @@ def test_a_tour_ends_where_another_run_would_be_needed() -> None:
 
 
 def asked(hints: Mapping[str, int], alone: Collection[str] = ()) -> tuple[list[str], list[list[str]]]:
-    """Which tables get a run of their own, and which share a run."""
+    """Return which tables get a run of their own, and which share a run."""
     sharing = assign_runs([Backlog(table, number, 0.0) for table, number in hints.items()], alone)
     return sharing.own, sharing.shared
 

@@ -15,7 +15,7 @@ from tidegate.platform.inventory.incomplete import inventoried_buckets, uploads_
 
 
 def lake(monkeypatch: pytest.MonkeyPatch, *deliveries: str) -> Any:
-    """A lake whose table of inventories has these newest deliveries."""
+    """Return a lake whose table of inventories has these newest deliveries."""
     keys = [f"inventory/{delivery}/manifest.checksum" for delivery in deliveries]
     monkeypatch.setattr(newest, "last_keys_of_folders", lambda ledger, version, count: keys)
     ledger = SimpleNamespace(clock=lambda: SimpleNamespace(version=7))

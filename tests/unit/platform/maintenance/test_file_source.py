@@ -30,7 +30,7 @@ def lake_of(inventory: str | None = "objects", *, born: bool = True) -> Any:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """The folders that inventories are asked about. They list it."""
+    """Return the folders that inventories are asked about. They list it."""
     folders: list[tuple[str, str]] = []
 
     def objects(session: str, location: str, version: int, bucket: str, folder: str) -> str:

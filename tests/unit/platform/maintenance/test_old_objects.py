@@ -46,7 +46,7 @@ def lake_of(spec: MaintainSpec, ages: dict[str, float]) -> Any:
 
 
 def aged() -> dict[str, float]:
-    """Returns every kind of object, a thousand days old, and objects of the intake log of all ages."""
+    """Return every kind of object, a thousand days old, and objects of the intake log of all ages."""
     old = {f"root/{name}": 1000.0 for name in (*KEPT, *QUARANTINED, "staging/landing.orders/1")}
     dated = {f"root/intake/2026-01-{31 - day:02}/1.json": day * 10.0 - 1 for day in range(30)}
     return {**old, **dated, "root/staging/landing.orders/young": 6.0, "root/intakes/1.json": 1000.0}

@@ -54,7 +54,7 @@ class Objects:
 
 
 def lake_of(ages: dict[str, float], unneeded: list[str]) -> Any:
-    """A lake whose VACUUM finds the given paths."""
+    """Return a lake whose VACUUM finds the given paths."""
     store = LakeRoot(Objects(ages), "s3://lake/root")  # type: ignore[arg-type]
     upkeep = SimpleNamespace(find_unneeded=lambda *_: [path for path in unneeded if path.split("lake/", 1)[1] in ages])
     return SimpleNamespace(store=store, delta=SimpleNamespace(upkeep=upkeep))

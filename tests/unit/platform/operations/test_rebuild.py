@@ -217,7 +217,7 @@ def test_events_go_before_a_rebuild_which_takes_what_one_batch_loads(monkeypatch
 
 @pytest.fixture
 def lake() -> Any:
-    """A lake with a table of three files, of which S3 has two."""
+    """Return a lake with a table of three files, of which S3 has two."""
     objects = Objects()
     store = LakeStore(objects, "s3://lake/root")  # type: ignore[arg-type]
     spec = TableSpec.model_validate({"name": "orders", "prefix": KEY.uri, "format": "csv", "max_files": 1})
@@ -253,7 +253,7 @@ def lake() -> Any:
 
 @pytest.fixture(autouse=True)
 def _every_object_is_the_table_s(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leaves routing to its own test."""
+    """Leave routing to its own test."""
     monkeypatch.setattr(rebuild, "own_objects", lambda table: table.source.list_under(table.key.prefix))
 
 

@@ -470,7 +470,7 @@ def test_undeliverable_messages_with_one_id_are_all_kept_and_come_back() -> None
 
 
 def redriven(lake: Any, choice: Choice | None = None) -> list[str]:
-    """Redrives the route `tagged`. Returns the reasons of its messages."""
+    """Redrive the route `tagged`. Returns the reasons of its messages."""
     choice = choice or Choice()
     found = undeliverable_messages(lake, "tagged", choice)
     redrive_route(lake, "tagged", found, RedriveRequest("me", choice, sleep=lambda _: None))
@@ -482,7 +482,7 @@ def undeliverable_keys(lake: Any) -> set[str]:
 
 
 def lake_with_undeliverable(network: Network) -> Any:
-    """Returns a lake with a message that two of three queues of its type did not take."""
+    """Return a lake with a message that two of three queues of its type did not take."""
     network.tags.queues = {"orders": ["q1", "q2", "q3"]}
     network.never, network.picky = {"m1"}, {"q1", "q2"}
     lake = make_lake(network)

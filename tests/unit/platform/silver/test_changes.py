@@ -20,7 +20,7 @@ FILES = 40
 
 
 def backlog(*, registered: bool, mark: int | None, n: int, void: int = 0, size: int = 1 << 20) -> Any:
-    """Returns a pending merge of batches of `FILES` files each, whose objects have `size` bytes."""
+    """Return a pending merge of batches of `FILES` files each, whose objects have `size` bytes."""
 
     def read(number: int) -> Batch:
         rows = tuple(LedgerRow(f"t/{number}-{i}", Status.COMMITTED, rows=10, size=1 << 20) for i in range(FILES))
@@ -62,7 +62,7 @@ class Bronze:
 
 
 def merged(bronze: Bronze, work: Any) -> list[int]:
-    """Returns the marks of the merges of a run, in their order."""
+    """Return the marks of the merges of a run, in their order."""
     marks: list[int] = []
     while (work.mark or 0) < work.n:
         with gather_changes(bronze, work) as changes:  # type: ignore[arg-type]
@@ -154,7 +154,7 @@ def test_a_merge_that_turns_out_to_need_all_of_bronze_knows_its_rows(why: str, m
 
 @contextmanager
 def whole_bronze(bronze: Bronze, monkeypatch: pytest.MonkeyPatch, missing: str | None = None) -> Iterator[None]:
-    """Gives bronze's rows to every merge, with what is missing of a registered table."""
+    """Give bronze's rows to every merge, with what is missing of a registered table."""
     plain = bronze.loaded(None, None, 0, 0)
     with monkeypatch.context() as patched:
         for name, answer in (("_loaded_rows", plain), ("_registered_rows", (plain, missing)), ("_all_rows", plain)):

@@ -45,7 +45,7 @@ class Exports:
         return TableState(self.version, None, "id", {"delta.enableChangeDataFeed": "true"}, SCHEMA, 1)
 
     def spec(self, folder: str) -> TableSpec:
-        """Returns the table with an export to a folder."""
+        """Return the table with an export to a folder."""
         options = {"keys": ["id"], "order": "at", "every": 10, "export": {"folder": f"s3://exports/{folder}/"}}
         return self._spec.model_copy(update={"silver": SilverSpec.model_validate(options)})
 
@@ -54,7 +54,7 @@ class Exports:
         return export_changes(self.lake, self.spec(folder)).manifests
 
     def dying_at(self, seam: str, folder: str) -> None:
-        """An export to a folder that dies at a seam."""
+        """Export to a folder, and die at a seam."""
         with dying_in(module, seam):
             self.to(folder)
 

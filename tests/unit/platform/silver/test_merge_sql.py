@@ -30,7 +30,7 @@ def _types(expressions: Sequence[str], relation: str) -> list[Type]:
 
 
 def _update(way: dict[str, Any], persons: Persons | None) -> str:
-    """Returns the assignments that make a row of silver another one. Bronze lacks some of its columns and fields."""
+    """Return the assignments that make a row of silver another one. Bronze lacks some of its columns and fields."""
     spec = SilverSpec(keys=("id",), order=("at",), every=9, **way.get("silver", {}))
     rules = replace(merge_rules(spec, BRONZE, _types), persons=persons)
     home = Field("home", Struct((Field("city", TEXT), Field("street", TEXT))))

@@ -58,7 +58,7 @@ class Session:
 def _newest(
     mode: MergeMode, found: str | None, known: str | None = None, before: str | None = None, of: str | None = None
 ) -> tuple[Truncate | None, str]:
-    """Returns the newest truncate after a merge, and the command that recorded it."""
+    """Return the newest truncate after a merge, and the command that recorded it."""
     given = {NAME: known, f"{NAME}_before": before, f"{NAME}_before_of": of}
     properties = {name: text for name, text in given.items() if text is not None}
     silver, table = SimpleNamespace(properties=properties), SimpleNamespace(spec=SimpleNamespace(name="items"))

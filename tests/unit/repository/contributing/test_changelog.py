@@ -16,7 +16,7 @@ PARTS = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
 
 
 def changelog_problems(text: str, version: str) -> list[str]:
-    """What is not as it should be in a changelog, if `version` is the newest one."""
+    """Return what is not as it should be in a changelog, if `version` is the newest one."""
     sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
     titles = [section.partition("\n")[0] for section in sections]
     problems = []

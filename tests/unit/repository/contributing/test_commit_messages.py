@@ -56,7 +56,7 @@ Git = Callable[..., str]
 
 @pytest.fixture
 def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
-    """A function that runs git in a folder below `tmp_path`, without the configuration of this machine."""
+    """Return a function that runs git in a folder below `tmp_path`, without the configuration of this machine."""
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
@@ -81,7 +81,10 @@ def commit(git: Git, folder: str, message: str) -> str:
 
 @pytest.fixture
 def last_before(git: Git, tmp_path: Path) -> str:
-    """A repository `origin` with two commits and a merge after the one before the rule. Returns that one's hash."""
+    """Return a repository `origin` with two commits and a merge after the one before the rule.
+
+    Returns that one's hash.
+    """
     (tmp_path / "origin").mkdir()
     git("origin", "init", "-q", "-b", "main")
     commit(git, "origin", "Older still")

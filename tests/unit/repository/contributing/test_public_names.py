@@ -24,7 +24,7 @@ IMPORTED = re.compile(r"^(?:>>> )?\s*from tidegate import (\w+(?:, \w+)*)", re.M
 
 
 def named(text: str) -> tuple[set[str], set[str]]:
-    """The modules below `tidegate` that a page has, and the names that it imports from `tidegate`."""
+    """Return the modules below `tidegate` that a page has, and the names that it imports from `tidegate`."""
     return set(BELOW.findall(text)), {name for names in IMPORTED.findall(text) for name in names.split(", ")}
 
 

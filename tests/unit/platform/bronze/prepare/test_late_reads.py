@@ -59,7 +59,7 @@ def table() -> Any:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A clock of the reads: seconds that the read in the context takes."""
+    """Return a clock of the reads: seconds that the read in the context takes."""
     clock = SimpleNamespace(seconds=0.0)
 
     @contextmanager

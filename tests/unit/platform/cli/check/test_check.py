@@ -70,7 +70,7 @@ def policy(**changes: Any) -> dict[str, Any]:
 
 
 def spares(service: str, **changes: Any) -> list[dict[str, Any]]:
-    """A denial of everybody but a service."""
+    """Return a denial of everybody but a service."""
     (statement,) = policy(Effect="Deny", NotPrincipal={"Service": service}, **changes)["Statement"]
     del statement["Principal"]
     return [statement]

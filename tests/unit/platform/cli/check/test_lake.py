@@ -60,7 +60,7 @@ def commit(**configuration: str) -> bytes:
 
 
 def store(objects: dict[str, bytes], *, registered: bool | None = None) -> Any:
-    """A lake of one table, `t/`, born registered, loaded or not at all."""
+    """Return a lake of one table, `t/`, born registered, loaded or not at all."""
     birth = None if registered is None else Birth("g", "s3a://landing/t", "t", registered)
     return SimpleNamespace(
         identity=SimpleNamespace(chosen=lambda: OURS),

@@ -24,7 +24,7 @@ REMEDY = Remedy(Timing(300), 1.5, 0.25, 1, 0)
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What the lake is asked for. It has two tables."""
+    """Return what the lake is asked for. It has two tables."""
     calls: list[tuple[Any, ...]] = []
 
     def costs(lake: Any, figures: Any, now: Any, *rest: Any) -> LakeCosts:

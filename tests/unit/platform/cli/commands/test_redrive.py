@@ -25,7 +25,7 @@ from tidegate.platform.operations.redrive import Choice
 
 @pytest.fixture
 def lake(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A lake with a message that the queue of a route does not take."""
+    """Return a lake with a message that the queue of a route does not take."""
     config = LakeConfig.model_validate(
         {
             "lake": {"root": "s3://lake/root"},

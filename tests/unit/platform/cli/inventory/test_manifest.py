@@ -63,7 +63,7 @@ class Store:
 
 
 def frame(rows: Sequence[tuple[str | None, ...]]) -> Any:
-    """Returns the result of a query, whose server is lost at the row `lost`."""
+    """Return the result of a query, whose server is lost at the row `lost`."""
 
     def listed() -> Iterator[tuple[str | None, ...]]:
         for row in rows:

@@ -242,7 +242,7 @@ def test_an_effect_that_this_version_does_not_know_is_refused(effect: dict[str, 
 
 
 def _stored(effect: dict[str, Any]) -> str:
-    """A batch as the lake has it, with a digest of its own."""
+    """Return a batch as the lake has it, with a digest of its own."""
     body = {**json.loads(EXAMPLE.seal().to_json()), **effect}
     del body["digest"]
     digest = hashlib.sha256(_canonical(body).encode()).hexdigest()

@@ -183,7 +183,7 @@ def test_a_note_of_after_load_is_written_as_it_was_read(name: str, store: LakeSt
 
 
 def _with_facts(row: dict[str, Any]) -> dict[str, Any]:
-    """Returns a row of a ledger with the columns that an older version lacked, whose content it put into the reason."""
+    """Return a row of a ledger with the columns that an older version lacked, whose content it put into the reason."""
     reason = row.get("reason") or ""
     cause = {"cause": "overwritten"} if reason.startswith("overwritten: ") else {}
     folder = {"bad_rows_folder": reason[reason.index("s3a://") :]} if "; see s3a://" in reason else {}
@@ -191,7 +191,7 @@ def _with_facts(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _appended(batch: Batch, header: dict[str, Any]) -> list[dict[str, Any]]:
-    """Returns what is appended to a ledger with all columns when the batch is recorded."""
+    """Return what is appended to a ledger with all columns when the batch is recorded."""
     appended: list[dict[str, Any]] = []
     schema = SimpleNamespace(fields=[SimpleNamespace(name=name) for name in COLUMNS])
     state = SimpleNamespace(version=1, exists=True, txn=batch.n, schema=schema)
@@ -205,6 +205,6 @@ def _appended(batch: Batch, header: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _written(store: LakeStore, folder: str) -> Any:
-    """Returns the only object of a folder."""
+    """Return the only object of a folder."""
     (item,) = store.objects.list_under("lake", f"root/{folder}")
     return json.loads(store.objects.get("lake", item.key) or "")

@@ -36,7 +36,7 @@ def table(schema: TableSchema = SCHEMA, owner: tuple[str, str] = OWNER) -> Catal
 
 
 def as_found(entry: CatalogEntry, **more: Any) -> dict[str, Any]:
-    """Returns what Glue answers of an entry."""
+    """Return what Glue answers of an entry."""
     return {**copy.deepcopy(dict(entry.input)), "DatabaseName": entry.database, "VersionId": "3", **more}
 
 

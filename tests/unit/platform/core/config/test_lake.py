@@ -215,7 +215,7 @@ def test_problems_of_the_document(tmp_path: Path, text: str, expected: list[str]
 
 
 def _same_but_line(problem: str, line: str) -> bool:
-    """Whether a problem begins with a line. Instead of `…` the problem may have any words."""
+    """Return whether a problem begins with a line. Instead of `…` the problem may have any words."""
     beginning, left_out, end = line.partition("…; ")
     if left_out:
         return problem.startswith(beginning) and f"; {end}" in problem

@@ -12,7 +12,7 @@ ARRIVALS = st.dictionaries(st.integers(0, 60), st.integers(1, 12), max_size=25).
 
 
 def ticked(arrivals: list[tuple[int, int]], window: float, max_files: int) -> list[int]:
-    """The batches as the intake makes them, tick by tick: an independent calculation."""
+    """Return the batches as the intake makes them, tick by tick: an independent calculation."""
     begun: list[int] = []
     waiting: list[float] = []
     events = dict(arrivals)

@@ -18,7 +18,7 @@ FACTS = TableFacts(Timing(45), registers=False, max_files=10_000, tick=TICK, fre
 
 
 def recorded(arrivals: list[tuple[int, int]], window: int, max_files: int = 10_000) -> Recorded:
-    """What a ledger has if everything went by the rules."""
+    """Return what a ledger has if everything went by the rules."""
     begun = ticked(arrivals, window, max_files) if arrivals != DAY else list(range(2, 2_881, 2))
     files = sum(events for _, events in arrivals)
     return Recorded(

@@ -16,7 +16,7 @@ ENCODINGS = ["iso8859-1", "cp1252", "iso8859-15"]
 
 
 def matches(sql: str, text: str) -> bool:
-    """Whether a row of one text fulfils the condition. Python's regular expressions are Java's here."""
+    """Return whether a row of one text fulfils the condition. Python's regular expressions are Java's here."""
     wanted, unwanted = (
         re.sub(r"\\x\{([0-9A-F]+)\}", lambda found: re.escape(chr(int(found[1], 16))), each.replace("\\\\", "\\"))
         for each in re.findall(r"RLIKE '((?:[^'\\]|\\.)*)'", sql)

@@ -12,7 +12,7 @@ NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
 
 
 def deliveries(bucket: str, *days: float) -> list[Delivery]:
-    """Deliveries that were begun so many days ago."""
+    """Return deliveries that were begun so many days ago."""
     return [Delivery(Subject(bucket, "all"), f"{NOW - timedelta(days=day):%Y-%m-%dT%H-%MZ}") for day in days]
 
 

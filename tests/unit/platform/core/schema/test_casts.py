@@ -51,7 +51,7 @@ def _modules() -> Iterator[tuple[Path, ast.Module]]:
 
 
 def _texts(tree: ast.AST) -> Iterator[str]:
-    """Yields literals of text. A value in them is a NUL."""
+    """Yield literals of text. A value in them is a NUL."""
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             yield "".join(str(part.value) if isinstance(part, ast.Constant) else "\0" for part in node.values)

@@ -91,7 +91,7 @@ def test_columns_that_are_gone_leave_gaps() -> None:
 
 
 def _registered(properties: dict[str, str], *fields: Field) -> TableSchema:
-    """The schema of a table with its producer's files that exists, as a run finds it."""
+    """Return the schema of a table with its producer's files that exists, as a run finds it."""
     return TableSchema(fields, ids=ColumnIds(names=recorded_names(properties)))
 
 

@@ -20,7 +20,9 @@ FEED = (Field("after", ROW), Field("at", LONG))
 
 
 def types(expressions: Sequence[str], relation: str) -> list[Type]:
-    """Stands for Spark: a name that the relation lacks is missing, and `coalesce(x)` has the type of NULL."""
+    """Return the types as Spark does: a name that the relation lacks is missing, and `coalesce(x)` has the type of
+    NULL.
+    """
     known = {"after", "at", *re.findall(r"as `?(\w+)`?", relation.lower())}
     known |= {"as", "id", "v", "and", "is", "null", "not", "cast", "bigint", "void"}
     for name in re.findall(r"(?<![.`\w])[a-z]+\b(?!\()", " ".join(expressions).lower()):

@@ -18,7 +18,7 @@ ROW = "struct<id: bigint, v: string>"
 
 
 def sources(silver: dict[str, Any], types: Sequence[Type] = (), **columns: str) -> dict[str, tuple[str, ...]]:
-    """The sources of silver's columns.
+    """Return the sources of silver's columns.
 
     Args:
         silver: `silver` in `lake.yaml`.

@@ -39,7 +39,7 @@ BRONZE = (
 
 
 def types(expressions: Sequence[str], relation: str) -> list[Type]:
-    """Returns types of the few expressions below."""
+    """Return types of the few expressions below."""
     return [_ROW if "nest" in sql or "after" in sql else INT if "v + 1" in sql else TEXT for sql in expressions]
 
 
@@ -54,7 +54,7 @@ def rules(spec: SilverSpec) -> MergeRules:
 def refused(
     before: SilverSpec, now: SilverSpec, *, is_old: bool = False, widens: bool = False, is_rebuild: bool = False
 ) -> str | None:
-    """Returns why a table that was merged with one specification takes no rows by another one.
+    """Return why a table that was merged with one specification takes no rows by another one.
 
     Args:
         is_old: an older version of Tidegate made the table, which does not record its options.

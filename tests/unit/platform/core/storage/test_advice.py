@@ -307,7 +307,7 @@ def test_an_account_that_follows_all_advice_never_pays_more(
         return rules.pop() if rules else kind
 
     def price_of(name: str, each: int) -> float:
-        """A month of an object at the highest prices."""
+        """Return a month of an object at the highest prices."""
         dearest = {tier: max(price for _, price in tiers) for tier, tiers in prices.tiers.items()}
         if name == "INTELLIGENT_TIERING":
             return dearest[FREQUENT] * each / GIGABYTE + (prices.monitoring or 0.0) * (each >= 131_072)
@@ -350,7 +350,7 @@ def test_an_account_that_follows_all_advice_never_pays_more(
 
 
 def pairs(text: str) -> set[tuple[str, str]]:
-    """Returns from and to of each transition that a list names. A class does not lead to itself."""
+    """Return from and to of each transition that a list names. A class does not lead to itself."""
     found = set()
     for line in text.strip().splitlines():
         before, _, after = line.partition(": ")

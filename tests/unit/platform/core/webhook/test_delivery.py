@@ -26,7 +26,7 @@ SUBSCRIPTION = {"Type": "SubscriptionConfirmation", "TopicArn": "arn:aws:sns:eu-
 
 
 def genuine(name: str) -> Scheme:
-    """The scheme, which believes every request."""
+    """Return the scheme, which believes every request."""
     return replace(scheme_of(name, "x-key"), verify=lambda received, secrets: None)
 
 

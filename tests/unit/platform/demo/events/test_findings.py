@@ -37,7 +37,7 @@ EXPECTED: dict[str, Any] = {
 
 
 def subscriber(**messages: list[str]) -> Subscriber:
-    """Returns a subscriber that received messages, given as the keys of each by service."""
+    """Return a subscriber that received messages, given as the keys of each by service."""
     found = Subscriber(None, "")
     for service, keys in messages.items():
         found.messages[f"{service}.created"] = len(keys)

@@ -569,7 +569,7 @@ LOOPS: dict[str, Loop] = {
 
 
 def _asks_aws(node: ast.AST) -> bool:
-    """Whether a node is a call of S3 or of a queue, by a handle or by a client of boto3."""
+    """Return whether a node is a call of S3 or of a queue, by a handle or by a client of boto3."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
         return False
     owner = getattr(node.func.value, "attr", getattr(node.func.value, "id", "")).strip("_")

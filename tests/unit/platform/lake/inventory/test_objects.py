@@ -13,7 +13,7 @@ from tidegate.platform.lake.inventory.objects import counted_rows_condition, unc
 
 
 def newest(**buckets: str) -> dict[Subject, datetime]:
-    """Returns subjects from the names of the configurations of each bucket, the newest first."""
+    """Return subjects from the names of the configurations of each bucket, the newest first."""
     return {
         Subject(bucket, name): datetime(2026, 11, 20 - age, tzinfo=UTC)
         for bucket, names in buckets.items()

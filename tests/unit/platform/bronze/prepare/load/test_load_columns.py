@@ -78,7 +78,7 @@ def _type(value: Any) -> Type:
 
 
 def _columns(rows: Sequence[Row], subject: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> tuple[Field, ...]:
-    """Returns the columns that a table gets at its birth."""
+    """Return the columns that a table gets at its birth."""
     digests = frozenset(map(KEY.digest, FORGOTTEN))
     forgotten = Suppression("orders", KEY, digests, tuple(subject))
 

@@ -32,7 +32,7 @@ def intervals(found: Replay) -> tuple[Interval, ...]:
 
 
 def shown(found: Replay) -> list[tuple[Any, str, str | None]]:
-    """Returns what the view shows, with the orders as they are in JSON."""
+    """Return what the view shows, with the orders as they are in JSON."""
     return [
         (each.values.get("v"), _at(each.valid_from), each.valid_to and _at(each.valid_to))
         for each in intervals(found)
