@@ -11,7 +11,7 @@ Replace `process`. Three rules make it correct:
 - Delete a message only after its events are processed: what is not deleted comes again.
 - An event may come twice, and in any order. So read the object as it is now, and let its etag decide whether you have
   processed it. Keep the etags where your results are, not in memory as here.
-- An object that is gone is no error: it was removed after the event.
+- An object that is gone is not an error: it was removed after the event.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class CatalogSync:
 def sync_table(lake: Lake, table_key: str, log: Callable[[str], None]) -> None:
     """Bring the entries of one table in step. Without `catalog` in lake.yaml nothing is done.
 
-    It follows a commit, and its failure is no failure of the commit: it is logged.
+    It follows a commit, and its failure is not a failure of the commit: it is logged.
     """
     if lake.catalog is None:
         return

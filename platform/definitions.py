@@ -125,7 +125,7 @@ def _jobs(config: LakeConfig) -> list[Any]:
 
 
 def _checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
-    """Return the checks that are no part of the step of their asset."""
+    """Return the checks that are not part of the step of their asset."""
     return [
         *build_page_checks(config),
         *build_queue_checks(config),
@@ -164,5 +164,7 @@ def _places(config: LakeConfig) -> dict[dg.AssetKey, Location]:
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """Return the lake that TIDEGATE_LAKE names; built when Dagster asks for it, so that importing needs no lake.yaml."""
+    """Return the lake that TIDEGATE_LAKE names; built when Dagster asks for it, so that importing needs
+    no lake.yaml.
+    """
     return build_definitions(lake_path())

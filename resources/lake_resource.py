@@ -81,7 +81,9 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @classmethod
     def from_environment(cls, lake_yaml: str | None = None) -> LakeResource:
-        """Return the lake that the environment names (see `Settings.from_environment`), or that of another lake.yaml."""
+        """Return the lake that the environment names (see `Settings.from_environment`), or that of
+        another lake.yaml.
+        """
         settings = Settings.from_environment()
         return cls(
             lake_yaml=lake_yaml or str(settings.lake_yaml),

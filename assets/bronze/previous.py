@@ -55,7 +55,7 @@ class TableSnapshot:
         waits: files that wait for after-load. None if lake.yaml has no `after_load` for the table.
         columns: columns of an output's files. None for a table, and for objects of lines.
         datasets: what waits for completion signals. None if lake.yaml has no `completion` for the table.
-        late: buckets whose newest inventory is too old. None if it is no table of inventories.
+        late: buckets whose newest inventory is too old. None if it is not a table of inventories.
         descriptions: of columns, by names in lower case.
     """
 

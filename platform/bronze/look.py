@@ -55,7 +55,7 @@ def look(
         found = probes(table, keys, states, {item.hint.key: item.hint.size for item in taken})
         _require_bucket(table, found)
         birth = table.lake.ensure_birth(table, keys[0])
-        # An object of a row queue's messages is no event of S3.
+        # An object of a row queue's messages is not an event of S3.
         type_of_key = (
             (lambda _: None) if table.spec.row_queue else EventTypes(table.lake.config.event_types).find_type_of_key
         )

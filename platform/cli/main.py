@@ -29,7 +29,7 @@ app = typer.Typer(
     help="S3 event notifications become Delta tables, as Dagster assets.",
 )
 
-# `tidegate --help` lists the commands in this order. A group without a name is no command of its own.
+# `tidegate --help` lists the commands in this order. A group without a name is not a command of its own.
 app.add_typer(demos, name="demo")
 for _group in (processes, deployment, questions):
     app.add_typer(_group)

@@ -12,15 +12,15 @@ from rich.text import Text
 
 from tidegate.platform.core.wording import show_controls
 
-#: Columns of a console that is no terminal.
+#: Columns of a console that is not a terminal.
 _UNBOUNDED = 100_000
 
 
 class Terminal(Console):
     """A console on which a producer's text has no effect: control characters are escaped, except line ends.
 
-    Styles and cursor movements of the console itself are not text, and stay. Rich's own grammars are off: `[b]` is no
-    style, and `:warning:` no picture.
+    Styles and cursor movements of the console itself are not text, and stay. Rich's own grammars are off: `[b]` is not
+    a style, and `:warning:` no picture.
 
     Args:
         markup: whether `[bold]` is a style, for consoles that print no text of producers.

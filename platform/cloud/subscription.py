@@ -49,7 +49,7 @@ def subscription(
         ValueError: the route cannot give this. The message says what to do.
     """
     if not re.fullmatch(r"\d{12}", account):
-        raise ValueError(f"{account!r} is no AWS account: give its 12 digits")
+        raise ValueError(f"{account!r} is not an AWS account: give its 12 digits")
     if route.acts:
         raise ValueError(f"the route {route.name} sends no events, so nobody can subscribe to it: use another route")
     for event_type in types:

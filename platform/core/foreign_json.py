@@ -1,7 +1,7 @@
 """Documents that others write: events, manifests, rows, and what is kept of them. They may hold anything.
 
 Batches, the ledger and the Spark server keep fields of events for ever, so the fields are bounded where they are
-parsed. What exceeds a bound is no value of S3, and counts as absent, as a wrong time does.
+parsed. What exceeds a bound is not a value of S3, and counts as absent, as a wrong time does.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def foreign_json(text: str | bytes, *, max_values: int = MAX_VALUES) -> Any:
         max_values: values, arrays and objects among them, that the document may have.
 
     Raises:
-        ValueError: it is no such document. The message continues a sentence whose subject is the document.
+        ValueError: it is not such a document. The message continues a sentence whose subject is the document.
     """
     return _parse(text, max_values, object_pairs_hook=_each_once)[1]
 
@@ -68,7 +68,7 @@ def foreign_row(text: str) -> tuple[str, dict[str, Any]]:
         text: a row's text, as `foreign_json` takes a document.
 
     Raises:
-        ValueError: it is no such document, or no object. The message continues a sentence whose subject is the row.
+        ValueError: it is not such a document, or no object. The message continues a sentence whose subject is the row.
     """
     parsed, content = _parse(text, MAX_VALUES, parse_int=str, parse_float=str, parse_constant=_refuse_number)
     if not isinstance(content, dict):
@@ -146,7 +146,7 @@ def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def bounded_text(value: Any, characters: int) -> str | None:

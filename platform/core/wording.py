@@ -7,7 +7,7 @@ import re
 import shlex
 from collections.abc import Sequence
 
-#: What moves a terminal's cursor or ends a line, turns the direction of the text around it, is not visible, or is no
+#: What moves a terminal's cursor or ends a line, turns the direction of the text around it, is not visible, or is not a
 #: character. Joiners stay, which some scripts and emoji need.
 _CONTROL = re.compile(
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff"

@@ -433,7 +433,7 @@ def _json(table: Table, text: str) -> Iterator[dict[str, Any] | None]:
             for name, value in values.items():
                 kind = table.columns[name]
                 if value is not None and type(value) not in allowed[kind]:
-                    raise ValueError(f"{name} is no {kind}")
+                    raise ValueError(f"{name} is not a {kind}")
                 if value is not None and kind == "timestamp":
                     values[name] = _micros(value)
             yield values

@@ -97,7 +97,7 @@ def search_subjects(lake: Lake, kind: str, subjects: Sequence[str]) -> list[Foun
     """Count what a lake has of subjects. Nothing is changed, and the subjects are written nowhere.
 
     Raises:
-        ForgetRefused: no table has this kind of subject, or a subject is no identity.
+        ForgetRefused: no table has this kind of subject, or a subject is not an identity.
         SubjectProblem: a table does not show whose its rows are.
         SecretProblem: the secret is missing, or is another than that of earlier requests.
         StoreError: S3 did not answer.
@@ -119,7 +119,7 @@ def ask(lake: Lake, kind: str, subjects: Sequence[str], by: str) -> ForgetReques
         by: the user that asks.
 
     Raises:
-        ForgetRefused: no table has this kind of subject, there are no subjects, or one is no identity.
+        ForgetRefused: no table has this kind of subject, there are no subjects, or one is not an identity.
         SubjectProblem: a table may have rows that have something of a person and do not name the person.
         SecretProblem: as for `search_subjects`.
         StoreError: S3 did not answer. The request may have been written.

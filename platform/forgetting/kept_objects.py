@@ -225,7 +225,7 @@ def _changed_objects(lake: Lake, folder: str, since: float) -> list[Listed]:
 
 
 def _rest_of_line(line: bytes, rest_of: Callable[[str], str | None]) -> bytes | None:
-    """Return the line itself if nothing leaves it, also if it is no UTF-8."""
+    """Return the line itself if nothing leaves it, also if it is not UTF-8."""
     text = line.decode("utf-8", "replace")
     rest = rest_of(text) if line else text
     return line if rest == text else rest.encode() if rest is not None else None

@@ -68,7 +68,7 @@ class KeptRow:
         return blanked_members(text, [*chain.from_iterable(lost)])
 
     def _may_name(self, reading: Reading) -> bool:
-        """Return whether a value can name a subject. What is no struct by its column has no field that does."""
+        """Return whether a value can name a subject. What is not a struct by its column has no field that does."""
         kind = self._kind(reading)
         return reading.is_whole or kind is None or isinstance(kind, Struct)
 
@@ -93,7 +93,7 @@ class KeptRow:
 
 
 def parsed_object(text: str) -> dict[str, Any] | None:
-    """Return the object of a JSON text. None if it is no such text."""
+    """Return the object of a JSON text. None if it is not such a text."""
     try:
         content = foreign_json(text)
     except ValueError:

@@ -34,7 +34,7 @@ def longest_retention(lake: Lake, spec: TableSpec) -> timedelta:
     """Return for how long the files of a loaded table, and of its silver table, are kept after they were removed.
 
     Raises:
-        ValueError: a table has a retention that is no number of weeks, days, hours, minutes or seconds.
+        ValueError: a table has a retention that is not a number of weeks, days, hours, minutes or seconds.
     """
     return max((retention(lake.delta, location) for location in _locations(lake, spec)), default=timedelta())
 

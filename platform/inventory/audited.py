@@ -60,7 +60,7 @@ def audit_of(lake: Lake, table_key: str, configuration: str = "") -> AuditReport
         configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
 
     Raises:
-        InventoryError: it is no such table, has nothing yet, or has a bucket twice; or a table has no SQL name.
+        InventoryError: it is not such a table, has nothing yet, or has a bucket twice; or a table has no SQL name.
     """
     _, birth = with_inventories(lake, table_key)
     rows = lake.delta.session.read.format("delta").load(birth.location)

@@ -111,7 +111,7 @@ def inventory_as_of(lake: Lake, table_key: str, day: date) -> DataFrame:
         day: in UTC.
 
     Raises:
-        InventoryError: it is no such table, has no inventory of that day, or its files may be deleted.
+        InventoryError: it is not such a table, has no inventory of that day, or its files may be deleted.
         ValueError: the retention of the table cannot be read.
     """
     table, birth = with_inventories(lake, table_key)

@@ -52,7 +52,7 @@ def growth_of(lake: Lake, table_key: str, months: int, configuration: str = "", 
         keep: whether what is read of the table's versions is kept below the lake root, for the next time.
 
     Raises:
-        InventoryError: it is no such table, has nothing yet, or has a bucket twice.
+        InventoryError: it is not such a table, has nothing yet, or has a bucket twice.
         ValueError: a kept part of the history, or the retention of the table, cannot be read.
     """
     stored_objects(lake, table_key, configuration)
@@ -100,7 +100,7 @@ class KeptHistory:
         """Return all that is kept. Its last batch is one of this generation. Days of earlier ones come first.
 
         Raises:
-            ValueError: an object is no history.
+            ValueError: an object is not a history.
             StoreError: S3 did not answer.
         """
         keys = [item.key for item in self._root.objects.list_under(self._root.bucket, self._folder)]

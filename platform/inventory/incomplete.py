@@ -28,13 +28,13 @@ def inventoried_buckets(lake: Lake, table_key: str) -> list[str]:
         table_key: key of the table.
 
     Raises:
-        InventoryError: it is no such table, or has nothing yet.
+        InventoryError: it is not such a table, or has nothing yet.
     """
     table = lake.table(table_key)
     newest = newest_deliveries(table) if table.spec.has_inventories else {}
     if newest:
         return sorted({subject.bucket for subject, (last, *_) in newest.items() if not last.is_drop})
-    raise InventoryError(f"{table.spec.name} has no inventories yet, or is no table with `mode: inventory`")
+    raise InventoryError(f"{table.spec.name} has no inventories yet, or is not a table with `mode: inventory`")
 
 
 def uploads_report(

@@ -27,7 +27,8 @@ def stored_objects(lake: Lake, table_key: str, configuration: str = "") -> DataF
         configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
 
     Raises:
-        InventoryError: it is no such table, has nothing yet, or has a bucket twice; or no bucket has the configuration.
+        InventoryError: it is not such a table, has nothing yet, or has a bucket twice; or no bucket has the
+            configuration.
     """
     _, birth = with_inventories(lake, table_key)
     return inventory_objects(lake.delta.session, birth.location, configuration)
@@ -37,12 +38,12 @@ def with_inventories(lake: Lake, table_key: str) -> tuple[Table, Birth]:
     """Return a table of inventories and its birth.
 
     Raises:
-        InventoryError: it is no such table, or has nothing yet.
+        InventoryError: it is not such a table, or has nothing yet.
     """
     table = lake.table(table_key)
     birth = table.birth
     if not table.spec.has_inventories or birth is None or not table.delta.table_state(birth.location).exists:
-        raise InventoryError(f"{table.spec.name} has no inventories yet, or is no table with `mode: inventory`")
+        raise InventoryError(f"{table.spec.name} has no inventories yet, or is not a table with `mode: inventory`")
     return table, birth
 
 
@@ -72,7 +73,7 @@ def read_prices(paths: Iterable[Path]) -> StoragePrices:
         paths: CSV files of one region.
 
     Raises:
-        ValueError: a file cannot be read, or is no price list. The message says what to do.
+        ValueError: a file cannot be read, or is not a price list. The message says what to do.
     """
     with ExitStack() as stack:
         try:

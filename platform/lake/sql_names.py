@@ -50,7 +50,7 @@ class SqlNames:
             one table never keeps another from its names.
 
         Raises:
-            SparkUnreachable: the server is gone, which is no table's fault.
+            SparkUnreachable: the server is gone, which is not a table's fault.
             PySparkException: the server was restarted in the meantime.
         """
         unnamed: list[Unnamed] = []

@@ -88,7 +88,7 @@ class ConcurrentCalls(Generic[T, R]):
         """Return the outcomes, in the order of the items. No further call is begun.
 
         Raises:
-            BaseException: a call raised it, and it is no Exception.
+            BaseException: a call raised it, and it is not an Exception.
         """
         self._pool.shutdown(wait=False, cancel_futures=True)
         return [_outcome(item, call) for item, call in zip(self._items, self._calls, strict=True)]

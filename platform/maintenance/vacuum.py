@@ -50,7 +50,7 @@ def retention(delta: Delta, location: str) -> timedelta:
         location: `s3a://` URI of the table.
 
     Raises:
-        ValueError: the retention is no number of weeks, days, hours, minutes or seconds.
+        ValueError: the retention is not a number of weeks, days, hours, minutes or seconds.
     """
     kept = deleted_file_retention(delta.table_state(location).properties)
     return _HOUR * math.ceil(kept / _HOUR)
@@ -159,7 +159,7 @@ def deleted_file_retention(properties: Mapping[str, str]) -> timedelta:
         properties: of the table.
 
     Raises:
-        ValueError: the retention is no number of weeks, days, hours, minutes or seconds.
+        ValueError: the retention is not a number of weeks, days, hours, minutes or seconds.
     """
     return _retention(properties, _FILES)
 

@@ -218,8 +218,9 @@ def _verdict(lake: Lake, way: _ObjectRecords, key: str) -> str:
         )
     if way.held:
         return (
-            "its folder is no table yet, because the day had as many new tables as `discovery` allows: the first tick "
-            f"of each day (UTC) makes tables of such folders. To have it now, name {way.table.key.uri} in lake.yaml"
+            "its folder is not a table yet, because the day had as many new tables as `discovery` allows: the first "
+            f"tick of each day (UTC) makes tables of such folders. To have it now, name {way.table.key.uri} in "
+            "lake.yaml"
         )
     last = way.last
     if isinstance(way.probe, S3Forbidden | S3Unavailable) and (

@@ -258,7 +258,9 @@ def _begin(lake: Lake, plan: ResetPlan, by: str, log: Callable[[str], None]) -> 
 
 
 def _is_new(plan: ResetPlan) -> bool:
-    """Return whether a reset died after it wrote the birth record: the new generation is as planned and has no batch."""
+    """Return whether a reset died after it wrote the birth record: the new generation is as planned and
+    has no batch.
+    """
     birth = (plan.birth.registered, plan.birth.output, plan.birth.location)
     as_wanted = birth == (plan.registered, plan.output, plan.location)
     return bool(plan.birth.generation_folder) and as_wanted and plan.n == 0 and not plan.table.batches.is_decided(1)

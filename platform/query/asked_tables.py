@@ -91,6 +91,6 @@ def with_days(query: str, view: Callable[[str, date], str]) -> str:
         try:
             day = date.fromisoformat(call[2].text)
         except ValueError:
-            raise QueryError(f"{call[2].text!r} is no day: {_USAGE_TEXT}") from None
+            raise QueryError(f"{call[2].text!r} is not a day: {_USAGE_TEXT}") from None
         query = query[: token.start] + view(call[0].text, day) + query[call[3].end + 1 :]
     return query

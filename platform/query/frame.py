@@ -39,7 +39,7 @@ def query_frame(lake: Lake, query: str) -> DataFrame:
     """
     if changes_something(query):
         raise QueryError(
-            "this is no query, or may change something: `tidegate sql` runs a statement, and records it. If it is a "
+            "this is not a query, or may change something: `tidegate sql` runs a statement, and records it. If it is a "
             "query, begin it with SELECT, as SELECT * FROM (…), and call no method of Java"
         )
     return _frame(lake, query)

@@ -65,7 +65,7 @@ def without_values(statement: str) -> str:
 
 
 def _first_word_start(statement: str) -> int:
-    """Return where the first word begins, after comments. A hint is no comment."""
+    """Return where the first word begins, after comments. A hint is not a comment."""
     at = 0
     while True:
         at = len(statement) - len(statement[at:].lstrip("( \t\r\n"))

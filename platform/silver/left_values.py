@@ -42,7 +42,7 @@ def value_in_silver(types: ColumnTypes, name: str, side: str = "", replaced: str
 def was_left_condition(rules: MergeRules, column: str, recorded: str) -> str:
     """Return the condition that silver's row `t` does not have its value of a column from its own row of bronze.
 
-    A NULL that would be no change was none either when the table did not have the column yet.
+    A NULL that would not be a change was none either when the table did not have the column yet.
 
     Args:
         rules: what a row of bronze is in silver.
@@ -298,7 +298,10 @@ def _value_if_named(value: str, theirs: str, ours: str) -> str:
 
 
 def _counts(ours: str, theirs: str) -> str:
-    """Return the condition that a value of the order `ours` replaces one of the order `theirs`. NULL is no order."""
+    """Return the condition that a value of the order `ours` replaces one of the order `theirs`.
+
+    NULL is not an order.
+    """
     return f"coalesce({ours} >= {theirs}, {ours} IS NOT NULL)"
 
 

@@ -81,7 +81,7 @@ class MergeResult:
         tied: rows whose order another row of their key has. None if they were not counted.
         ahead_seconds: how far the newest time in `order` is ahead of the clock. None if that is not known.
         unordered: rows of the batches with a NULL in `order`. They are older than every other row of their key.
-        skipped: rows of the batches that are no changes.
+        skipped: rows of the batches that are not changes.
         sources: columns of bronze that each column of silver comes from.
         violations: rows of the batches that violate an expectation, by its name.
         incomplete_dumps: full dumps of the batches that deleted nothing, as sentences with the reason and the remedy.

@@ -68,7 +68,7 @@ def newest_rows(
         rows = _number_lives(rules, keys, rows)
         more = "".join(f", {window}" for window in _last_values(rules, keys))
     if rules.on_tie == "fail":
-        # Rows that are alike are no tie: a producer that repeats itself says nothing new.
+        # Rows that are alike are not a tie: a producer that repeats itself says nothing new.
         row = tie_comparison_sql(rules, {field.name: field.type for field in rules.columns})
         equal = f"PARTITION BY {keys}, {', '.join(part.path for part in rules.order)}"
         more += f", min({row}) OVER ({equal}) AS _tidegate_first, max({row}) OVER ({equal}) AS _tidegate_last"

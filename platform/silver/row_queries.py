@@ -1,6 +1,6 @@
 """Queries of bronze's rows before a merge: the types of expressions, and what kinds of rows there are.
 
-A key that a feed inserts several times without a delete between is no key.
+A key that a feed inserts several times without a delete between is not a key.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class RowCounts:
         unordered: rows with a NULL in a part of their order.
         newest: the newest time in the order, in seconds since 1970. None if the order does not begin with a column of
             times, or if no statistics have it.
-        skipped: rows that are no changes.
+        skipped: rows that are not changes.
         partial: rows that leave the value of a column as it is, or delete a key whose last delete silver records.
         truncate: the newest order of a row that deletes all older rows, as JSON of a struct. None without such a row.
         truncates: the orders of up to `MAX_TRUNCATES` + 1 such rows, in a history.
@@ -93,7 +93,7 @@ def expression_types(session: SparkSession, location: str, expressions: Sequence
         relation: of bronze's rows, which are `BRONZE` in it.
 
     Raises:
-        UnfitExpression: bronze lacks a column of an expression, or it is no expression.
+        UnfitExpression: bronze lacks a column of an expression, or it is not an expression.
     """
     selected = ", ".join(f"{sql} AS e{place}" for place, sql in enumerate(expressions))
     bronze = relation.replace(BRONZE, delta_table(location))

@@ -1,4 +1,4 @@
-"""What merges leave out: rows of subjects that were forgotten, and of rows that are no changes all but their key."""
+"""What merges leave out: rows of subjects that were forgotten, and of rows that are not changes all but their key."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _TRUNCATES = ("tidegate.silver_truncates", "tidegate.silver_truncates_before")
 #: Property of a silver table of both kinds: the application id of the first merge after the last reset. If that merge
 #: dies and is repeated, what it finds as truncates of bronze as it is now are its own, and none of bronze before.
 _TRUNCATED_BEFORE_BATCH = "tidegate.silver_truncated_before_of"
-#: So many are no accident of a database, but a condition that holds for ordinary rows.
+#: So many are not an accident of a database, but a condition that holds for ordinary rows.
 MAX_TRUNCATES = 1000
 
 

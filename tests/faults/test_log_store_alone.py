@@ -111,7 +111,7 @@ def test_f6_eight_recoverers_and_a_paused_writer_publish_the_same_bytes_once(are
     assert log.open_entries() == []
 
 
-def test_f6_staged_bytes_that_go_while_they_are_read_are_no_error_in_the_log(arena: Arena, log: DeltaLog) -> None:
+def test_f6_staged_bytes_that_go_while_they_are_read_are_not_an_error_in_the_log(arena: Arena, log: DeltaLog) -> None:
     _, reader = arena.begun(log, others=1)
     staged = f".tmp/{commit_file(1)}.{uuid.uuid4()}"
     log.write(commit_file(1), "published")

@@ -35,7 +35,7 @@ def test_every_acknowledged_row_is_there_once_with_writers_of_both_kinds(python:
     shore.check_rows(table, *acknowledged)
     commits = shore.commits(table)
     authors = [commit.get("writer", "spark") for commit in commits]
-    assert len(commits) == len(acknowledged) + 1, "an acknowledged row is no commit, or a refused one is"
+    assert len(commits) == len(acknowledged) + 1, "an acknowledged row is not a commit, or a refused one is"
     changes = sum(author != other for author, other in pairwise(authors))
     assert changes >= 0.2 * len(commits), f"they hardly met: {authors}"
     assert all(other.said("lost") for other in others), "a delta-rs writer never lost a race"

@@ -96,7 +96,7 @@ MUTANTS = (
         "if publication.topic != topic:",
         "if topic is None:",
         (
-            "tests/unit/platform/intake/test_row_objects.py::test_an_envelope_of_a_topic_that_lake_yaml_does_not_name_is_no_row",
+            "tests/unit/platform/intake/test_row_objects.py::test_an_envelope_of_a_topic_that_lake_yaml_does_not_name_is_not_a_row",
         ),
     ),
     Mutant(
@@ -129,7 +129,7 @@ MUTANTS = (
         "_each_once",
         "        if name in content:\n",
         "        if False:\n",
-        ("tests/unit/platform/core/events/test_s3_event.py::test_a_body_that_has_a_member_twice_is_no_event",),
+        ("tests/unit/platform/core/events/test_s3_event.py::test_a_body_that_has_a_member_twice_is_not_an_event",),
     ),
     Mutant(
         "the manifest of an inventory may name any key of its bucket",
@@ -205,7 +205,7 @@ MUTANTS = (
         ("tests/unit/platform/intake/test_row_objects.py::test_a_batch_says_how_new_the_rows_up_to_it_may_be",),
     ),
     Mutant(
-        "a secret that every user may read is no finding",
+        "a secret that every user may read is not a finding",
         4,
         "explain_exposure",
         "    if not mode & (_FOR_OTHERS | _TO_CHANGE):\n",
@@ -533,14 +533,14 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "every record that is no event is kept until the body is read",
+        "every record that is not an event is kept until the body is read",
         1,
         "parse_body",
         "            if many <= _MAX_REJECTS:\n",
         "            if many:\n",
         (
             "tests/unit/platform/core/events/test_s3_event.py::"
-            "test_of_many_records_that_are_no_events_few_are_kept_while_they_are_counted",
+            "test_of_many_records_that_are_not_events_few_are_kept_while_they_are_counted",
         ),
     ),
     Mutant(
@@ -894,7 +894,7 @@ MUTANTS = (
         ("tests/spark/silver/test_silver_attacks.py::test_the_last_line_of_a_file_counts_although_spark_divides_it",),
     ),
     Mutant(
-        "keys of binary values that are no text are compared by what is left of them as a text",
+        "keys of binary values that are not text are compared by what is left of them as a text",
         5,
         "text_of",
         'return f"base64({value})" if kind == _BINARY else',
@@ -966,7 +966,7 @@ MUTANTS = (
         (_KEPT_ROW.removesuffix("::"),),
     ),
     Mutant(
-        "a text in a column of numbers is no reason to search a line",
+        "a text in a column of numbers is not a reason to search a line",
         12,
         "KeptRow._is_proper",
         "        takes_text = kind is None or kind == _TEXT\n",
@@ -1486,7 +1486,7 @@ MUTANTS = (
         ("tests/spark/files/test_rescue.py::test_a_table_is_born_with_the_columns_of_its_first_files",),
     ),
     Mutant(
-        "a file of which some lines are no rows by themselves is taken as far as its lines are",
+        "a file of which some lines are not rows by themselves is taken as far as its lines are",
         10,
         "Load._files_to_read_again",
         "if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:",
@@ -1745,7 +1745,7 @@ MUTANTS = (
         "",
         (
             "tests/spark/events/test_access_denied.py::"
-            "test_a_copy_that_may_not_be_written_holds_up_no_other_file_and_is_no_file_s_fault",
+            "test_a_copy_that_may_not_be_written_holds_up_no_other_file_and_is_not_a_file_s_fault",
         ),
     ),
     Mutant(
@@ -2298,7 +2298,7 @@ MUTANTS = (
         "                yield path[-1:]\n",
         (
             "tests/unit/platform/core/silver/test_subject_paths.py"
-            "::test_a_field_of_a_column_is_no_column_of_its_last_name",
+            "::test_a_field_of_a_column_is_not_a_column_of_its_last_name",
         ),
     ),
     Mutant(
@@ -2530,12 +2530,12 @@ MUTANTS = (
         ("tests/unit/platform/lake/inventory/test_folder.py::test_the_newest_inventory_of_the_whole_folder_is_used",),
     ),
     Mutant(
-        "why says of a row that an expectation dropped that it is no change",
+        "why says of a row that an expectation dropped that it is not a change",
         10,
         "KeyRow.own_fate",
         "        if self.violated:\n",
         "        if self.violated and not self.skipped:\n",
-        ("tests/unit/platform/core/silver/fates/test_row_fates.py::test_rows_that_are_no_changes_never_win",),
+        ("tests/unit/platform/core/silver/fates/test_row_fates.py::test_rows_that_are_not_changes_never_win",),
     ),
     Mutant(
         "a dry run of maintenance deletes",
@@ -2745,7 +2745,7 @@ MUTANTS = (
         "",
         (
             "tests/unit/platform/core/storage/test_growth.py::"
-            "test_a_bucket_that_was_dropped_counts_until_then_and_is_no_line",
+            "test_a_bucket_that_was_dropped_counts_until_then_and_is_not_a_line",
         ),
     ),
     Mutant(
@@ -2826,7 +2826,7 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "an object is no orphan if the ledger of any table knows its key",
+        "an object is not an orphan if the ledger of any table knows its key",
         6,
         "orphans_query",
         "ON known.folder = prefixes.folder AND known.key = below.key",
@@ -3022,7 +3022,7 @@ MUTANTS = (
         "changes_query",
         '{version}, {version}) WHERE {shown_rows_condition(own)}"',
         '{version}, {version}) WHERE true"',
-        ("tests/unit/platform/core/silver/test_change_rows.py::test_a_tombstone_is_no_row",),
+        ("tests/unit/platform/core/silver/test_change_rows.py::test_a_tombstone_is_not_a_row",),
     ),
     Mutant(
         "rows of Db2 are ordered by their commit alone",
@@ -3190,7 +3190,7 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "a name in escapes is no name of an envelope",
+        "a name in escapes is not a name of an envelope",
         1,
         "unwrap_publication",
         '    if \'"TopicArn"\' not in body and "\\\\u" not in body:\n',
@@ -3304,7 +3304,7 @@ MUTANTS = (
         ("tests/unit/platform/query/test_statement.py",),
     ),
     Mutant(
-        "a number that is written with a fraction of zeros is no identity",
+        "a number that is written with a fraction of zeros is not an identity",
         12,
         "_identities",
         "        if number is not None and number != part:\n            yield number\n",
@@ -3320,7 +3320,7 @@ MUTANTS = (
         ("tests/unit/platform/core/forgetting/test_mentions.py",),
     ),
     Mutant(
-        "a rescued number in another spelling is no identity",
+        "a rescued number in another spelling is not an identity",
         12,
         "_spellings",
         "array_distinct(array({digits}, {text}))",
@@ -3328,7 +3328,7 @@ MUTANTS = (
         ("tests/spark/tables/test_forget.py::test_silver_forgets_the_rows_that_bronze_says_are_a_persons",),
     ),
     Mutant(
-        "a cell of a CSV file with a rare delimiter is no identity",
+        "a cell of a CSV file with a rare delimiter is not an identity",
         12,
         "_parts",
         "    for delimiter in _DELIMITERS:\n",
@@ -3769,7 +3769,7 @@ MUTANTS = (
         "_Walk._expand_variables.replace",
         "            if _SECRET.fullmatch(name):\n",
         "            if not name:\n",
-        ("tests/unit/platform/core/config/test_yaml_document.py::test_a_variable_that_holds_a_secret_is_no_value",),
+        ("tests/unit/platform/core/config/test_yaml_document.py::test_a_variable_that_holds_a_secret_is_not_a_value",),
     ),
     Mutant(
         "a text in one line has characters that YAML refuses",
@@ -3852,7 +3852,7 @@ MUTANTS = (
         "return reason is None",
         (
             "tests/unit/platform/bronze/prepare/inventories/test_stage.py::"
-            "test_a_delivery_that_brought_rows_is_no_older_one_by_its_reason",
+            "test_a_delivery_that_brought_rows_is_not_an_older_one_by_its_reason",
         ),
     ),
     Mutant(
@@ -4004,7 +4004,10 @@ MUTANTS = (
         "_one_level_more",
         "(?:,{_SPACE}(?!\\])|",
         "(?:,{_SPACE}|",
-        (f"{_ENDS}test_what_is_no_value_has_no_end", f"{_ENDS}test_a_value_ends_where_python_s_parser_says_or_is_none"),
+        (
+            f"{_ENDS}test_what_is_not_a_value_has_no_end",
+            f"{_ENDS}test_a_value_ends_where_python_s_parser_says_or_is_none",
+        ),
     ),
     Mutant(
         "the time is not asked for within an element",
@@ -4127,7 +4130,7 @@ MUTANTS = (
         "len(row) == width for row, ends",
         (
             "tests/unit/platform/bronze/prepare/formats/test_csv_files.py::"
-            "test_a_delimiter_at_the_end_of_each_row_is_no_cell_and_a_name_of_a_row_is_none",
+            "test_a_delimiter_at_the_end_of_each_row_is_not_a_cell_and_a_name_of_a_row_is_none",
         ),
     ),
     Mutant(
@@ -4186,7 +4189,7 @@ MUTANTS = (
         "    if any(len(row) == len(header) + 1 for row in rows):",
         (
             "tests/unit/platform/bronze/prepare/formats/test_csv_files.py::"
-            "test_a_delimiter_at_the_end_of_each_row_is_no_cell_and_a_name_of_a_row_is_none",
+            "test_a_delimiter_at_the_end_of_each_row_is_not_a_cell_and_a_name_of_a_row_is_none",
         ),
     ),
     Mutant(
@@ -4260,7 +4263,7 @@ MUTANTS = (
         "if why := explain_binary(head):",
         "if why := explain_binary(b''):",
         (
-            "tests/unit/platform/bronze/prepare/load/test_readable_files.py::test_what_is_no_text_is_refused_by_name_whatever_the_table_says_of_its_encoding",
+            "tests/unit/platform/bronze/prepare/load/test_readable_files.py::test_what_is_not_text_is_refused_by_name_whatever_the_table_says_of_its_encoding",
         ),
     ),
     Mutant(

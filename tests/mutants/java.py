@@ -138,7 +138,7 @@ JAVA_MUTANTS = (
         ("CsvGrammarTest#aQuoteInsideOfACellIsALetterOfIt",),
     ),
     Mutant(
-        "a quoted empty cell behind the last delimiter is no cell",
+        "a quoted empty cell behind the last delimiter is not a cell",
         10,
         "CsvLines",
         "endsEmpty = first == at;",
@@ -162,7 +162,7 @@ JAVA_MUTANTS = (
         ("CsvGrammarTest#theHeaderAgainIsNoDataHoweverItIsWritten",),
     ),
     Mutant(
-        "of byte order marks before a line only the first is no text",
+        "of byte order marks before a line only the first is not text",
         10,
         "Mark",
         "    while (at + LENGTH",

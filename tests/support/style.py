@@ -123,7 +123,9 @@ def java_findings(source: str) -> list[Finding]:
 
 
 def comment_findings(text: str) -> list[Finding]:
-    """Return what to change in the comments of a file whose comments begin with `#`, such as YAML, TOML or a Makefile."""
+    """Return what to change in the comments of a file whose comments begin with `#`, such as YAML, TOML or
+    a Makefile.
+    """
     lines = [re.search(r"(?:^|\s)#+[: ]+(.*)", line) for line in text.split("\n")]
     return _words(Prose(1, "\n".join(match[1] if match else "…" for match in lines)))
 

@@ -187,5 +187,7 @@ def _read_named_parts(table: Table, name: SignalName, signal: Signal) -> tuple[N
             "Write it as several datasets, each with its own signal"
         )
     if stranger := next((part.key for part in parts if name.matches(part.key) or not is_source(table, part.key)), None):
-        raise ValueError(f"it names {stranger}, which is no file of the table: a signal, hidden, or of another table")
+        raise ValueError(
+            f"it names {stranger}, which is not a file of the table: a signal, hidden, or of another table"
+        )
     return parts

@@ -200,7 +200,7 @@ class _Convert(OutputLoad):
 def prepare_repartition(table: Table, work: BatchDraft, output: OutputSpec) -> PreparedBatch:
     """Stage the rows of all candidates as objects below the lake root, for the folders of the output.
 
-    A row stays the text that it is. A line that is no JSON object is quarantined, as for loaded tables. Raises what
+    A row stays the text that it is. A line that is not a JSON object is quarantined, as for loaded tables. Raises what
     `prepare_load` raises.
     """
     return _Repartition(table, work, output).run()

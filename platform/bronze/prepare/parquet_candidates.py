@@ -156,7 +156,7 @@ def footer_tail(source: Bucket, key: str, found: S3Found) -> bytes:
     """Return the bytes of an object's footer, on condition that the object is the one found.
 
     Raises:
-        BadParquet: the object is no Parquet file.
+        BadParquet: the object is not a Parquet file.
         ObjectChanged: the object has another etag, or is gone.
         StoreError: S3 did not answer.
     """

@@ -249,7 +249,7 @@ def _check_clients(aws: Aws) -> str:
     """Check that clients can be created. No request is sent to AWS.
 
     Raises:
-        BotoCoreError: there is no region, or there are no credentials.
+        BotoCoreError: there is no region, or there are not credentials.
     """
     session = aws.session()
     if session.region_name is None:

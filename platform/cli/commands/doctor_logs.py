@@ -63,7 +63,7 @@ class LogDoctor:
         yield make_finding(Check.LOG_STAGED, name, lambda: self._check_staged(location, log))
 
     def sweep(self, location: str) -> int:
-        """Delete old staged bytes that no pending entry names and that are no evidence of a lost commit.
+        """Delete old staged bytes that no pending entry names and that are not evidence of a lost commit.
 
         Returns how many were deleted.
         """

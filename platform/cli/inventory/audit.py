@@ -29,7 +29,7 @@ def run_audit(
         as_json: print only one JSON object.
 
     Raises:
-        CommandError: it is no such table, or has a bucket twice.
+        CommandError: it is not such a table, or has a bucket twice.
     """
     try:
         report = audit_of(lake, table_named(lake, name), configuration)

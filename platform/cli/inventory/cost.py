@@ -57,7 +57,7 @@ class CostQuestion:
         found = [name.strip() for name in self.by.split(",") if name.strip()]
         if not found or (unknown := [name for name in found if name not in DIMENSIONS]):
             given = unknown[0] if found else self.by
-            raise CommandError(f"{given!r} is no dimension of a report: give some of {', '.join(DIMENSIONS)}")
+            raise CommandError(f"{given!r} is not a dimension of a report: give some of {', '.join(DIMENSIONS)}")
         return found
 
 

@@ -75,7 +75,7 @@ def run_drop(
 def _newest_deliveries(table: Table, buckets: Sequence[str], configuration: str) -> list[Delivery]:
     """Return the newest delivery of each chosen subject that entered the table."""
     if not table.spec.has_inventories:
-        raise CommandError(f"{table.spec.name} is no table with `mode: inventory`")
+        raise CommandError(f"{table.spec.name} is not a table with `mode: inventory`")
     chosen = {
         subject: newest
         for subject, (newest, *_) in sorted(newest_deliveries(table).items())

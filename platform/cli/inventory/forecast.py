@@ -33,7 +33,7 @@ def run_forecast(
         as_json: print only one JSON object.
 
     Raises:
-        CommandError: it is no such table, or has a bucket twice.
+        CommandError: it is not such a table, or has a bucket twice.
     """
     try:
         found = growth_of(lake, table_named(lake, name), months, configuration)

@@ -122,7 +122,7 @@ def kept_statements(arns: LakeArns) -> Statements:
             ("s3:PutObject",),
             arns.lake(*CREATED),
             "they are created once, by a put with `If-None-Match`; copies have none",
-            # The parts of an upload are no object yet. Its end is one, and has to have the condition.
+            # The parts of an upload are not an object yet. Its end is one, and has to have the condition.
             {"Null": {"s3:if-none-match": "true"}, "Bool": {"s3:ObjectCreationOperation": "true"}},
             denies=True,
         ),

@@ -97,7 +97,7 @@ class Create:
         """Read the creation from a batch object.
 
         Raises:
-            KeyError: a field is missing. Also `TypeError` and `AttributeError` for a body that is no creation.
+            KeyError: a field is missing. Also `TypeError` and `AttributeError` for a body that is not a creation.
         """
         rest = dict(body)
         schema = TableSchema.from_spark(rest.pop("schema"), rest.pop("partition_columns"))

@@ -219,7 +219,7 @@ def hint_from_dict(members: Any) -> Hint:
     Raises:
         ValueError: it has a member that no hint has.
         KeyError: it lacks a member that its cause needs.
-        TypeError: it is no JSON object.
+        TypeError: it is not a JSON object.
     """
     if not isinstance(members, dict):
         raise TypeError("a hint is not a JSON object")

@@ -266,7 +266,7 @@ def without_folder(reason: str) -> str:
 def deciding_value(value: str, over: str = "") -> str:
     """Return SQL of a value of the row of a ledger that decides a key: an aggregate over the key's rows of `COUNTS`.
 
-    It is the last row that is no duplicate. But an object that was removed, and put again with the bytes that are in
+    It is the last row that is not a duplicate. But an object that was removed, and put again with the bytes that are in
     the table, is a duplicate of their reading: then that reading decides, whose bad rows are in quarantine as before.
 
     Args:

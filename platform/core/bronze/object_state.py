@@ -44,7 +44,7 @@ class S3Forbidden:
     """S3 denied access to the object, or refuses every request for it.
 
     Attributes:
-        of_the_object: whether the answer can be no other object's: it is no 403.
+        of_the_object: whether the answer cannot be another object's: it is not a 403.
     """
 
     detail: str

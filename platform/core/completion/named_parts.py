@@ -44,20 +44,20 @@ def named_parts(body: bytes, bucket: str, prefix: str) -> tuple[NamedPart, ...]:
         prefix: key prefix of the table.
 
     Raises:
-        ValueError: it is no such manifest, or names an object outside of the table's prefix.
+        ValueError: it is not such a manifest, or names an object outside of the table's prefix.
     """
     try:
         manifest = foreign_json(body, max_values=_MAX_VALUES)
     except ValueError as error:
-        raise ValueError(f"it is no manifest: it {error}") from None
+        raise ValueError(f"it is not a manifest: it {error}") from None
     if not isinstance(manifest, dict):
-        raise ValueError("it is no manifest: it is not a JSON object")
+        raise ValueError("it is not a manifest: it is not a JSON object")
     if isinstance(manifest.get("files"), list):
         parts = [_file(file, _bucket_of(manifest, bucket)) for file in manifest["files"]]
     elif isinstance(manifest.get("entries"), list):
         parts = [_entry(entry) for entry in manifest["entries"]]
     else:
-        raise ValueError("it is no manifest: it has neither `files` nor `entries`")
+        raise ValueError("it is not a manifest: it has neither `files` nor `entries`")
     _require_inside(parts, bucket, prefix)
     found = {part.key: part for _, part in parts}
     if not found:
@@ -85,7 +85,7 @@ def _bucket_of(manifest: Mapping[str, Any], bucket: str) -> str:
 
 def _file(file: Any, bucket: str) -> tuple[str, NamedPart]:
     if not isinstance(file, dict) or not isinstance(file.get("key"), str):
-        raise ValueError("it is no manifest: an entry of `files` has no `key`")
+        raise ValueError("it is not a manifest: an entry of `files` has no `key`")
     md5 = file.get("MD5checksum")
     known = md5.lower() if isinstance(md5, str) and _MD5.fullmatch(md5) else None
     return bucket, NamedPart(decode_possible_key(file["key"]), size_within(file.get("size")), known)
@@ -93,7 +93,7 @@ def _file(file: Any, bucket: str) -> tuple[str, NamedPart]:
 
 def _entry(entry: Any) -> tuple[str, NamedPart]:
     if not isinstance(entry, dict) or not isinstance(entry.get("url"), str):
-        raise ValueError("it is no manifest: an entry of `entries` has no `url`")
+        raise ValueError("it is not a manifest: an entry of `entries` has no `url`")
     try:
         address = S3Address.parse(entry["url"])
     except ValueError as error:

@@ -43,7 +43,7 @@ class SignalName:
             ValueError: it is a path, has more than one `*`, or would match the files of the table.
         """
         if not pattern or "/" in pattern:
-            raise ValueError(f"{pattern!r} is no name of a file: a signal is found by its name, in any folder")
+            raise ValueError(f"{pattern!r} is not a name of a file: a signal is found by its name, in any folder")
         if pattern.count("*") > 1 or not pattern.strip("*."):
             raise ValueError(f"{pattern!r} matches too much: give a name such as `_SUCCESS`, with at most one `*`")
         star, _, ending = pattern.partition("*")

@@ -239,7 +239,7 @@ def _webhook_problems(webhooks: Mapping[int, WebhookSpec], tables: Mapping[int, 
         before.setdefault(webhook.name, index)
         if webhook.queue not in row_queues and not unknown:
             known = f"row queues: {', '.join(row_queues)}" if row_queues else "no table has a `row_queue`"
-            message = f"{webhook.queue!r} is no row queue of a table ({known})"
+            message = f"{webhook.queue!r} is not a row queue of a table ({known})"
             yield Problem(("webhooks", index, "queue"), message)
 
 

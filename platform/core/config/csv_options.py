@@ -17,7 +17,7 @@ def _checked_encoding(name: str) -> str:
     try:
         return codecs.lookup(name).name
     except LookupError:
-        raise ValueError(f"{name!r} is no encoding, such as utf-8, windows-1252 or utf-16") from None
+        raise ValueError(f"{name!r} is not an encoding, such as utf-8, windows-1252 or utf-16") from None
 
 
 #: Bytes that begin a character of UTF-8.

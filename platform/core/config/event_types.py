@@ -17,7 +17,9 @@ _PART = re.compile(r"\{([^{}]*)\}")
 
 def _checked_attribute(name: str) -> str:
     if not re.fullmatch(r"(?!AWS\.|Amazon\.)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", name) or len(name) > 256:
-        raise ValueError(f"{name!r} is no name of a message attribute: use letters, digits, '_', '-' and single dots")
+        raise ValueError(
+            f"{name!r} is not a name of a message attribute: use letters, digits, '_', '-' and single dots"
+        )
     return name
 
 
@@ -57,9 +59,9 @@ class EventTypeRule(Model):
         for name in _PART.findall(self.type):
             if name not in parts:
                 where = f"its parts: {', '.join(parts) or 'none'}" if self.key else "a rule without `key` has no parts"
-                raise ValueError(f"`type` has {{{name}}}, which is no part of `key` ({where})")
+                raise ValueError(f"`type` has {{{name}}}, which is not part of `key` ({where})")
         if not TYPE_NAME.fullmatch(_PART.sub("x", self.type)):
-            raise ValueError(f"{self.type!r} is no event type: {TYPE_RULE}")
+            raise ValueError(f"{self.type!r} is not an event type: {TYPE_RULE}")
         return self
 
     @property

@@ -66,7 +66,7 @@ def _checked_folder(uri: str) -> str:
     bucket, path = S3Address.parse(uri)
     _checked_bucket(bucket)
     if not path or not path.endswith("/"):
-        raise ValueError(f'{uri!r} is no folder: it has a path, and ends with "/"')
+        raise ValueError(f'{uri!r} is not a folder: it has a path, and ends with "/"')
     if "//" in path:
         raise ValueError("the path must not have an empty folder (//)")
     return uri
@@ -104,7 +104,7 @@ def _checked_cron(text: str) -> str:
             if not found or any(
                 not str(b).isascii() or not str(b).isdigit() or not low <= int(b) <= high for b in bounds
             ):
-                raise ValueError(f"{part!r} is no {title} of a cron schedule ({low} to {high})")
+                raise ValueError(f"{part!r} is not a valid {title} of a cron schedule ({low} to {high})")
     return text
 
 
@@ -186,12 +186,14 @@ Root = Annotated[Text, AfterValidator(_checked_root)]
 Prefix = Annotated[Text, AfterValidator(_checked_prefix)]
 Folder = Annotated[Text, AfterValidator(_checked_folder)]
 Bucket = Annotated[Text, AfterValidator(_checked_bucket)]
-QueueUrl = Annotated[Text, require_match(r"https?://(?s:.*)", " is no URL of a queue; `name` takes a queue's name")]
+QueueUrl = Annotated[Text, require_match(r"https?://(?s:.*)", " is not a URL of a queue; `name` takes a queue's name")]
 QueueName = Annotated[
-    Text, require_match(r"[A-Za-z0-9_-]{1,80}(\.fifo)?", " is no name of a queue; `url` takes a queue's URL")
+    Text, require_match(r"[A-Za-z0-9_-]{1,80}(\.fifo)?", " is not a name of a queue; `url` takes a queue's URL")
 ]
 TOPIC = r"arn:aws[a-z-]*:sns:(?P<region>[a-z0-9-]+):(?P<account>\d{12}):(?P<name>[A-Za-z0-9_-]{1,256}(\.fifo)?)"
-TopicArn = Annotated[Text, require_match(TOPIC, " is no ARN of an SNS topic (arn:aws:sns:<region>:<account>:<name>)")]
+TopicArn = Annotated[
+    Text, require_match(TOPIC, " is not an ARN of an SNS topic (arn:aws:sns:<region>:<account>:<name>)")
+]
 Cron = Annotated[Text, AfterValidator(_checked_cron)]
 SimpleType = Annotated[Text, AfterValidator(_checked_simple_type)]
 Type = Annotated[Text, AfterValidator(_checked_type)]

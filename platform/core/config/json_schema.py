@@ -44,7 +44,7 @@ def component_schema(attributes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _or_variable(schema: Any) -> Any:
-    """Return a schema that takes `${NAME}` in place of each value that is no list and no mapping."""
+    """Return a schema that takes `${NAME}` in place of each value that is neither a list nor a mapping."""
     if isinstance(schema, list):
         return [_or_variable(each) for each in schema]
     if not isinstance(schema, dict):

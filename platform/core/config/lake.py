@@ -161,9 +161,9 @@ class CostsSpec(Model):
     @classmethod
     def _are_known(cls, figures: dict[str, float]) -> dict[str, float]:
         if unknown := sorted(set(figures) - set(FIGURES)):
-            raise ValueError(f"{unknown[0]!r} is no unit of cost; give some of {', '.join(FIGURES)}")
+            raise ValueError(f"{unknown[0]!r} is not a unit of cost; give some of {', '.join(FIGURES)}")
         if not 0 < (share := figures.get("utilization", 1.0)) <= 1:
-            raise ValueError(f"utilization: {share:g} is no share of the cores; give more than 0, and 1 at most")
+            raise ValueError(f"utilization: {share:g} is not a share of the cores; give more than 0, and 1 at most")
         return figures
 
 

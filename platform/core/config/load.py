@@ -119,7 +119,7 @@ def read_lake_yaml(text: str, env: Mapping[str, str] | None = None) -> YamlDocum
             Problem((), f"the component has no lake in `{INLINE}`; if it has `lake`, name that file instead")
         )
     lake.problems += [
-        Problem((), f"a document without `{_TYPE}` is no component", line=yaml_document.lines[()])
+        Problem((), f"a document without `{_TYPE}` is not a component", line=yaml_document.lines[()])
         for yaml_document in others
     ]
     lake.problems += [

@@ -30,7 +30,7 @@ _ARN = re.compile(TOPIC)
 
 def _checked_type(text: str) -> str:
     if not TYPE_NAME.fullmatch(text.removesuffix("*") or "x"):
-        raise ValueError(f"{text!r} is no event type: {TYPE_RULE}; a '*' at the end stands for any text")
+        raise ValueError(f"{text!r} is not an event type: {TYPE_RULE}; a '*' at the end stands for any text")
     return text
 
 

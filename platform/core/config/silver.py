@@ -68,7 +68,7 @@ class SilverSpec(Model):
     apply_as_truncates: Condition | None = None
     """SQL condition over bronze's row: where it holds, every older row of the table is deleted."""
     skip_when: Condition | None = None
-    """SQL condition over bronze's row: where it holds, the row is no change, and is only counted."""
+    """SQL condition over bronze's row: where it holds, the row is not a change, and is only counted."""
     expect: dict[Name, Condition] = Field(default_factory=dict)
     """SQL conditions over bronze's row, by name: rows for which they do not hold are counted, and fail a check."""
     expect_or_drop: dict[Name, Condition] = Field(default_factory=dict)

@@ -79,7 +79,7 @@ def left_out_names(silver: SilverSpec, fields: Sequence[Field], given: Sequence[
     Args:
         silver: the options.
         fields: the columns that silver would have.
-        given: those that rows have. A column that lake.yaml names is no one else's.
+        given: those that rows have. A column that lake.yaml names belongs to nobody else.
     """
     chosen = {fold_name(name) for name in (*silver.columns, *silver.derive)}
     theirs = set(given) if silver.row is not None else set()

@@ -37,7 +37,7 @@ def _checked_variable(name: str) -> str:
 
 def _checked_header(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9-]{1,64}", name):
-        raise ValueError(f"{name!r} is no name of an HTTP header")
+        raise ValueError(f"{name!r} is not a name of an HTTP header")
     return name.lower()
 
 

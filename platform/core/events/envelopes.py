@@ -134,7 +134,7 @@ def _json_object(text: str, what: str) -> dict[str, Any]:
     except ValueError as error:
         raise ValueError(f"{what} {error}") from None
     if not isinstance(content, dict):
-        raise ValueError(f"{what} is JSON but not an object, so it is no S3 event")
+        raise ValueError(f"{what} is JSON but not an object, so it is not an S3 event")
     return content
 
 

@@ -124,7 +124,7 @@ def row_of(text: str, origin: RowOrigin) -> Row:
         ValueError: the text is not one JSON object, or has a member with the name of one of our columns.
     """
     if not 0 < origin.sent_at < LATEST:
-        raise ValueError(f"it was sent {origin.sent_at} ms after 1970, which is no time")
+        raise ValueError(f"it was sent {origin.sent_at} ms after 1970, which is not a time")
     text, members = _parse_object(text)
     for name in members:
         if fold_name(name) in ROW_COLUMNS:
@@ -156,7 +156,7 @@ def _millis(time: str) -> int:
     try:
         return to_millis(parse_time(time))
     except ValueError:
-        raise ValueError(f"the SNS notification's Timestamp {time!r} is no time") from None
+        raise ValueError(f"the SNS notification's Timestamp {time!r} is not a time") from None
 
 
 def parse_row_key(key: str) -> RowObject:

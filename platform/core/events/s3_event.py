@@ -146,7 +146,7 @@ def parse_body(body: str, message_id: str) -> ParsedBody:
                 parsed.rejects.append(Reject(event_id, str(error), _text_of(record)))
     if many > _MAX_REJECTS:
         first = parsed.rejects[0]
-        why = f"{many} of its {len(opened.records)} records are no events, the first for: {first.reason}"
+        why = f"{many} of its {len(opened.records)} records are not events, the first for: {first.reason}"
         parsed.rejects = [Reject(first.event_id, why, body, records=many)]
     return parsed
 

@@ -12,7 +12,7 @@ _ENCODINGS = ("latin-1", "windows-1252")
 _REPLACEMENT = "\ufffd"
 #: Of a character in UTF-8: the bytes that begin it, and those that follow.
 _FIRST, _NEXT = range(0xC2, 0xF5), range(0x80, 0xC0)
-#: Of two bytes, characters that are no usual ones of Latin. One of them alone may be two others, as in `CAFÉ…`.
+#: Of two bytes, characters that are not usual ones of Latin. One of them alone may be two others, as in `CAFÉ…`.
 _UNUSUAL = range(0x100, 0x800)
 _USUAL_FIRST, _FIRST_OF_MORE = range(0xC2, 0xC4), range(0xE0, 0xF5)
 

@@ -1,4 +1,4 @@
-"""Mentions of a subject in a text that is no proper row, as that of a bad row or of a message: found, or made null.
+"""Mentions of a subject in a text that is not a proper row, as that of a bad row or of a message: found, or made null.
 
 `Mentions` and `PlainNumber` of platform/jvm do the same. They are tested with the same texts.
 """
@@ -37,8 +37,8 @@ _DECODER = JSONDecoder()
 def mentions(text: str, is_known: Callable[[str], bool]) -> bool:
     """Return whether a word, a cell or a quoted part of a text is a known subject, or a number that is one.
 
-    A line that is no UTF-8 is Base64 in the quarantine. Each part is asked for when it is found, because a text of many
-    megabytes has very many.
+    A line that is not UTF-8 is Base64 in the quarantine. Each part is asked for when it is found, because a text of
+    many megabytes has very many.
     """
     if any(map(is_known, _identities(text))):
         return True

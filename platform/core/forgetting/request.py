@@ -64,7 +64,7 @@ class ForgetRequest:
             where: the object's address, for error messages.
 
         Raises:
-            ValueError: it is no request, or a newer Tidegate wrote it. The message names `where`.
+            ValueError: it is not a request, or a newer Tidegate wrote it. The message names `where`.
         """
         try:
             body: dict[str, Any] = json.loads(text)

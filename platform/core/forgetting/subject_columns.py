@@ -103,7 +103,7 @@ def lost_subject(properties: Mapping[str, str], name: str, kind: str | None, sub
 def lost_columns(
     before: str, columns: Iterable[str], kind: str | None, subject: Iterable[str]
 ) -> Collection[str] | None:
-    """Return those of the columns by which persons were forgotten that are no subject any more. None if all are.
+    """Return those of the columns by which persons were forgotten that are not a subject any more. None if all are.
 
     Args:
         before: kind of these persons.

@@ -46,7 +46,7 @@ def schema_of_file(head: bytes) -> AvroSchema:
         head: the first bytes of the file, at least its header.
 
     Raises:
-        ValueError: they are no such header. The message is the problem.
+        ValueError: they are not such a header. The message is the problem.
     """
     if not head.startswith(_MAGIC):
         raise ValueError("truncated or not Avro: it does not begin as an Avro file")
@@ -91,7 +91,7 @@ class AvroSchema:
         """Return the columns. A field that is always null is none.
 
         Raises:
-            ValueError: the rows are no records, or a type has no type in a table. The message is the problem.
+            ValueError: the rows are not records, or a type has no type in a table. The message is the problem.
         """
         # A type that has a name may be used twice at each level, so fields are counted while they are made.
         self._fields_left = MAX_FIELDS

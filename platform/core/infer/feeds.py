@@ -41,7 +41,7 @@ _MAXWELL_OPTIONS = (
 _IS_MAXWELL = "these are rows of Maxwell: `data` is the row, and `position` its place in the database's log"
 _NO_POSITION = (
     "set output_binlog_position=true in Maxwell: these files have no `position`, and `ts` is the second in which a "
-    "statement began, which is no order of changes"
+    "statement began, which is not an order of changes"
 )
 _EQUAL_TIMES = (
     "changes of one commit time may be in two files, whose events come in any order: docs/guides/change-feeds.md has "
@@ -176,13 +176,13 @@ def _type(kind: str | None) -> Type | None:
 
 
 def _fields(kind: str | None) -> dict[str, str]:
-    """Return the types of a struct's fields, by name; none if it is no struct."""
+    """Return the types of a struct's fields, by name; none if it is not a struct."""
     found = _type(kind)
     return {field.name: field.type.sql() for field in found.fields} if isinstance(found, Struct) else {}
 
 
 def _elements(kind: str | None) -> dict[str, str]:
-    """Return the types of the fields of an array's structs, by name; none if it is no such array."""
+    """Return the types of the fields of an array's structs, by name; none if it is not such an array."""
     found = _type(kind)
     return _fields(found.element.sql()) if isinstance(found, Array) else {}
 

@@ -49,7 +49,7 @@ class Guess:
         options: `csv` options that its files need.
         problems: a sentence with the remedy for each expected problem.
         stated: what the files state of the columns of their rows, by name.
-        silver: the `silver` to start from. None if they are no change feed.
+        silver: the `silver` to start from. None if they are not a change feed.
     """
 
     key: TableKey
@@ -132,7 +132,7 @@ def render_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
     lines = [
         "# `tidegate dev` creates these buckets and the queue on this machine. On AWS, write the names of your own.",
         "lake:",
-        f"  root: s3://{bucket[: _MAX_BUCKET_NAME - len('-lake')]}-lake/tidegate   # a bucket that is no source",
+        f"  root: s3://{bucket[: _MAX_BUCKET_NAME - len('-lake')]}-lake/tidegate   # a bucket that is not a source",
         "queues:",
         f"  - name: {bucket.replace('.', '-')}-events   # the queue that the source bucket notifies",
         f"buckets: [{bucket}]",

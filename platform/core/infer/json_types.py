@@ -29,7 +29,7 @@ class Written(float):
 
 
 def whole_number(text: str) -> int | Written:
-    """Return a number without a point and an exponent. One of too many digits is no `int` for Python."""
+    """Return a number without a point and an exponent. One of too many digits is not an `int` for Python."""
     return int(text) if len(text) <= MAX_LENGTH else Written(text)
 
 
@@ -61,7 +61,7 @@ class _Numbers:
 class JsonTypes:
     """The type of each column, which all objects so far have in common.
 
-    A field that is null, `{}` or `[]` in every object is no column, as in the table that the file would become.
+    A field that is null, `{}` or `[]` in every object is not a column, as in the table that the file would become.
     """
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ SAMPLE = 1 << 16
 _PREAMBLE = 20
 #: The line before the header with which some programs name the delimiter for Excel.
 _EXCEL_SEPARATOR = re.compile("sep=.", re.IGNORECASE)
-#: With a decimal comma, a point is no part of a number.
+#: With a decimal comma, a point is not part of a number.
 _OTHER_MARKS = str.maketrans(",.", ".,")
 _DELIMITERS = (",", ";", "\t", "|")
 #: Codes of countries and languages. NA is Namibia among them.
@@ -116,7 +116,7 @@ def sniff_csv(head: bytes, *, whole: bool) -> SniffedFile:
     """Infer from the first bytes of a CSV file. `whole`: whether these are all of its bytes.
 
     Raises:
-        ValueError: the bytes are no rows. The message is the problem.
+        ValueError: the bytes are not rows. The message is the problem.
     """
     if why := explain_binary(head):
         raise ValueError(why)

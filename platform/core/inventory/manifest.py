@@ -136,7 +136,7 @@ class Inventory:
             source: the bucket that the table's files are in, if it should be of that bucket.
 
         Raises:
-            InventoryError: it is no manifest, is of another bucket or of a kind that is not read, or names an object
+            InventoryError: it is not a manifest, is of another bucket or of a kind that is not read, or names an object
                 outside of its own folder, or one that Spark would not read.
         """
         try:
@@ -149,9 +149,9 @@ class Inventory:
                 for file in manifest["files"]
             )
         except KeyError as error:
-            raise InventoryError(f"{uri} is no manifest of an S3 Inventory: it has no {error}") from None
+            raise InventoryError(f"{uri} is not a manifest of an S3 Inventory: it has no {error}") from None
         except (TypeError, ValueError) as error:
-            raise InventoryError(f"{uri} is no manifest of an S3 Inventory: {error}") from None
+            raise InventoryError(f"{uri} is not a manifest of an S3 Inventory: {error}") from None
         if source is not None and of != source:
             raise InventoryError(
                 f"{uri} is an inventory of the bucket {of}, and the table's files are in {source}: let `inventory` "

@@ -94,7 +94,7 @@ def with_mode(mode: Mode) -> list[FormatName]:
 
 
 def refusal(key: str) -> str | None:
-    """Return why a text file of this name is not read, and what to do. None if its name is no obstacle."""
+    """Return why a text file of this name is not read, and what to do. None if its name is not an obstacle."""
     found = next((ending for ending in REFUSED if key.endswith(ending)), None)
     if found is None:
         return None

@@ -31,7 +31,7 @@ class FolderTemplate:
         """Read a template.
 
         Raises:
-            ValueError: the text is no folder, or has a part that is none.
+            ValueError: the text is not a folder, or has a part that is none.
         """
         template = cls(text)
         template._check()
@@ -82,7 +82,7 @@ class FolderTemplate:
         if "{" in bucket or "}" in bucket:
             raise ValueError(f"the bucket of {self.text!r} has a part; only folders may have parts")
         if not path.endswith("/"):
-            raise ValueError(f'{self.text!r} is no folder: it has a path, and ends with "/"')
+            raise ValueError(f'{self.text!r} is not a folder: it has a path, and ends with "/"')
         if "//" in path or path.startswith("/"):
             raise ValueError("the path must not have an empty folder (//)")
         if left := re.search(r"[{}]", _PART.sub("", path)):
@@ -94,4 +94,4 @@ class FolderTemplate:
             if not all(name.split(".")):
                 raise ValueError(f"{{{found[1]}}} names no field: write {{name}}, or {{a.b}} for a field in an object")
             if colon and form not in FORMS:
-                raise ValueError(f"{{{found[1]}}}: {form!r} is no piece of a timestamp ({', '.join(FORMS)})")
+                raise ValueError(f"{{{found[1]}}}: {form!r} is not a piece of a timestamp ({', '.join(FORMS)})")

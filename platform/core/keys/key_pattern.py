@@ -54,12 +54,14 @@ class KeyPattern:
 
     def _check(self) -> None:
         if not self.text or self.text.startswith("/"):
-            raise ValueError(f"{self.text!r} is no pattern of a key: a key does not begin with '/', and is not empty")
+            raise ValueError(
+                f"{self.text!r} is not a pattern of a key: a key does not begin with '/', and is not empty"
+            )
         if left := re.search(r"[{}]", _WILDCARD.sub("", self.text)):
             raise ValueError(f"{self.text!r} has a {left[0]!r} without its other half; a part is {{name}}")
         for name in self.parts:
             if not _NAME.fullmatch(name):
-                raise ValueError(f"{name!r} is no name of a part: use lower-case letters, digits and underscores")
+                raise ValueError(f"{name!r} is not a name of a part: use lower-case letters, digits and underscores")
             if self.parts.count(name) > 1:
                 raise ValueError(f"the part {{{name}}} comes twice, so a key could have two values for it; rename one")
         *folders, last = self.text.split("/")

@@ -35,7 +35,7 @@ class TableKey:
         prefix: decoded key prefix with its trailing "/", or "" for the whole bucket.
 
     Raises:
-        ValueError: the bucket is no bucket name, the prefix does not end with "/", or it is not
+        ValueError: the bucket is not a bucket name, the prefix does not end with "/", or it is not
             representable in UTF-8.
     """
 

@@ -19,7 +19,8 @@ from tidegate.platform.core.keys.table_key import TableKey
 
 _DAY_SECONDS = 24 * 3600
 
-#: What becomes of a folder that is no table yet: a table today, a later day's table whose events are kept, or neither.
+#: What becomes of a folder that is not a table yet: a table today, a later day's table whose events are kept, or
+#: neither.
 Fate = Literal["new", "waits", "refused"]
 
 

@@ -70,7 +70,7 @@ class EventTypes:
 
         Args:
             key: decoded key of the object.
-            attributes: text attributes of the message; None is an attribute that is no text.
+            attributes: text attributes of the message; None is an attribute that is not text.
             tags: tags of the object, or a sentence why S3 gives none. None: S3 was not asked yet.
         """
         if not self._rules:
@@ -127,7 +127,7 @@ def _apply(
         if rule.attribute not in attributes:
             return None
         text = attributes[rule.attribute]
-        return Untyped(f"its attribute {rule.attribute!r} is no text") if text is None else text
+        return Untyped(f"its attribute {rule.attribute!r} is not text") if text is None else text
     if rule.tag:
         return Untyped(f"its tags are not readable: {tags}") if isinstance(tags, str) else tags.get(rule.tag)
     return parts["type"] if rule.type is None else rule.type.format_map(parts)
@@ -146,7 +146,7 @@ def tags_refused(error: str) -> str:
 
 
 def text_attributes(attributes: Mapping[str, object], names: Iterable[str]) -> dict[str, str | None]:
-    """Return the texts of some attributes of a message; None for an attribute that is no text.
+    """Return the texts of some attributes of a message; None for an attribute that is not text.
 
     Args:
         attributes: as SQS gives them (`DataType`, `StringValue`) or as an SNS envelope has them (`Type`, `Value`).

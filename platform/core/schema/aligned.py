@@ -51,7 +51,9 @@ def align_value(given: Type, wanted: Type, value: str, kept: str | None = None, 
 
 
 def is_same(given: Type, wanted: Type) -> bool:
-    """Return whether two types have the same fields in the same order, at every depth, and no text becomes a decimal."""
+    """Return whether two types have the same fields in the same order, at every depth, and no text
+    becomes a decimal.
+    """
     match given, wanted:
         case Struct(fields), Struct(wanted_fields):
             return len(fields) == len(wanted_fields) and all(

@@ -1,9 +1,9 @@
 """The identity of columns in a table that maps its columns: an id, and a name in the data files.
 
-A name is no identity. After a column was dropped or renamed, older files still have it, and a new column of that name
-would show their values. So a new column gets what no column of the table has ever had. Only files of a producer name
-their columns themselves: there the name in the files is the column's own, and the table records each name that it has
-ever had, so that none becomes another column. The log does not keep what it says of the past.
+A name is not an identity. After a column was dropped or renamed, older files still have it, and a new column of that
+name would show their values. So a new column gets what no column of the table has ever had. Only files of a producer
+name their columns themselves: there the name in the files is the column's own, and the table records each name that it
+has ever had, so that none becomes another column. The log does not keep what it says of the past.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class ColumnIds:
         return {COLUMNS: json.dumps(sorted({*self.names, *paths(fields)}), ensure_ascii=False, separators=(",", ":"))}
 
     def require_new(self, missing: Iterable[Path]) -> None:
-        """Require that columns which the table does not have are no columns that it had once.
+        """Require that columns which the table does not have are not columns that it had once.
 
         Raises:
             Misfit: a column was dropped or renamed. The rows of older files would show its old values.

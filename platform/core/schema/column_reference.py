@@ -24,7 +24,7 @@ def root_of(text: str, names: Sequence[str] = ()) -> str:
     """Return the name of the column that a path begins with.
 
     Args:
-        text: a reference that is no expression.
+        text: a reference that is not an expression.
         names: the columns. Without them, the first part of a path is taken as the column.
     """
     known = {fold_name(name) for name in names}
@@ -37,7 +37,7 @@ def path_of(text: str, fields: Sequence[Field]) -> tuple[str, ...] | None:
     Case does not count. A column whose own name has dots comes before a nested field.
 
     Args:
-        text: a reference that is no expression.
+        text: a reference that is not an expression.
         fields: the columns.
 
     Returns:
@@ -54,7 +54,7 @@ def paths_of(text: str, fields: Sequence[Field]) -> Iterator[tuple[str, ...]]:
     object.
 
     Args:
-        text: a reference that is no expression.
+        text: a reference that is not an expression.
         fields: the columns.
     """
     yield from ((field.name,) for field in fields if fold_name(field.name) == fold_name(text))

@@ -180,7 +180,9 @@ def widens(narrow: Type, wide: Type) -> bool:
 
 
 def grows(narrow: Type, wide: Type) -> bool:
-    """Return whether a column of one type can become one of the other, without loss and without a rewrite of its files."""
+    """Return whether a column of one type can become one of the other, without loss and without a rewrite
+    of its files.
+    """
     return widens(narrow, wide) or (narrow, wide) == (Simple("date"), Simple("timestamp_ntz"))
 
 

@@ -22,8 +22,8 @@ def parse_exact(text: str) -> decimal.Decimal | None:
         text: a number in ASCII digits, perhaps with a sign, a point and an exponent.
 
     Returns:
-        None if it has more than `MAX_LENGTH` characters, or an exponent of more than nine digits: such a number is no
-        double, or it is 0.
+        None if it has more than `MAX_LENGTH` characters, or an exponent of more than nine digits: such a number is not
+        a double, or it is 0.
     """
     exponent = _EXPONENT.search(text)
     if len(text) > MAX_LENGTH or (exponent and len(exponent[1]) > _MAX_EXPONENT_DIGITS):

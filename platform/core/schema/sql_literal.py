@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from tidegate.platform.core.schema.column_types import quote_name
 
 _QUOTED_OR_SPACE = re.compile(r"""('[^']*'|"[^"]*"|`[^`]*`)|\s+""")
-#: With one of these, a line end may mean something, or a quotation mark may be no end.
+#: With one of these, a line end may mean something, or a quotation mark may not be an end.
 _MARKS = ("--", "/*", "\\")
 
 

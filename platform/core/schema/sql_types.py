@@ -51,7 +51,7 @@ def simple_type(sql: str) -> Simple | Decimal:
         precision, scale = int(found[1]), int(found[2])
         if not 1 <= precision <= MAX_DIGITS or scale > precision:
             raise ValueError(
-                f"'{sql}' is no decimal of Spark SQL: it has 1 to {MAX_DIGITS} digits, and no more after the point"
+                f"'{sql}' is not a decimal of Spark SQL: it has 1 to {MAX_DIGITS} digits, and no more after the point"
             )
         return Decimal(precision, scale)
     if text not in _JSON_NAME:

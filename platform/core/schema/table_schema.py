@@ -125,7 +125,9 @@ class TableSchema:
         yield from _missing_fields(self.fields, fields, ())
 
     def type_changes(self, fields: Iterable[Field]) -> Iterator[tuple[str, Type, Type]]:
-        """Yield the fields, nested ones too, that the schema has with another type: name, its type, type of the field."""
+        """Yield the fields, nested ones too, that the schema has with another type: name, its type, type
+        of the field.
+        """
         yield from _type_changes(self.fields, fields, "")
 
     def find_column(self, name: str) -> Field | None:

@@ -24,7 +24,7 @@ from tidegate.platform.core.schema.column_types import (
 _EXACT = "tidegate.exact"
 
 _TEXT = Simple("string")
-#: The type of a column of CSV without a value, which is no reason for any type.
+#: The type of a column of CSV without a value, which is not a reason for any type.
 _NOTHING = Simple("void")
 _WHOLE, _FLOATING = Simple("long"), Simple("double")
 #: Digits of the largest `long`, and of the largest decimal.

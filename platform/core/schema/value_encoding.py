@@ -60,8 +60,8 @@ def _bytes(value: str, given: Type) -> str:
     # Connectors write either alphabet of base64.
     data = f"try_to_binary(translate({value}, '-_', '+/'), 'base64')"
     problem = (
-        "`decode` is for base64, and a value of the column is no base64: if the connector writes numbers as text, give "
-        "the column a type with `cast` in place of `decode`"
+        "`decode` is for base64, and a value of the column is not base64: if the connector writes numbers as text, "
+        "give the column a type with `cast` in place of `decode`"
     )
     return f"if({value} IS NULL, NULL, coalesce({data}, raise_error({literal(problem)})))"
 
@@ -216,4 +216,4 @@ def encoding(text: str) -> Encoding:
         type = simple_type(text)
         if isinstance(type, Decimal):
             return _optional_decoding(Encoding(type, _decimal(type)))
-    raise ValueError(f"{text!r} is no encoding: use {', '.join(_ENCODINGS)}, or decimal(<precision>, <scale>)")
+    raise ValueError(f"{text!r} is not an encoding: use {', '.join(_ENCODINGS)}, or decimal(<precision>, <scale>)")

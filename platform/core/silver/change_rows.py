@@ -37,7 +37,7 @@ def snapshot_query(location: str, version: int, own: Sequence[str]) -> str:
 def changes_query(location: str, version: int, keys: Sequence[str], own: Sequence[str]) -> str:
     """Return the query of the rows of the view that the commit of a version changed.
 
-    A tombstone is no row of the view. So a row that becomes a tombstone is a delete, and a key that comes back is an
+    A tombstone is not a row of the view. So a row that becomes a tombstone is a delete, and a key that comes back is an
     insert. Tidegate's merge and Delta's write an update as different pairs of rows, and here they become one form: a
     key that has a row before and a row after is an update.
 

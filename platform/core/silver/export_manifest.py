@@ -80,13 +80,13 @@ class ExportMark:
         """Read a mark.
 
         Raises:
-            ValueError: the text is no mark. The message names it.
+            ValueError: the text is not a mark. The message names it.
         """
         try:
             return cls(**json.loads(text))
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"{where} is no mark of an export ({error}): restore its last version, or delete it to begin the "
+                f"{where} is not a mark of an export ({error}): restore its last version, or delete it to begin the "
                 "export again with all rows"
             ) from None
 

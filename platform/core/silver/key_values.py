@@ -16,7 +16,7 @@ _BINARY, _TEXT = Simple("binary"), Simple("string")
 
 
 class WrongKey(DataError, ValueError):
-    """The arguments are no key of the table. The message says what to write."""
+    """The arguments are not a key of the table. The message says what to write."""
 
 
 def key_values(name: str, keys: Sequence[str], given: Sequence[str]) -> tuple[str | None, ...]:

@@ -44,11 +44,11 @@ _MONGODB_MEMBERS = {"updatedescription", "patch", "filter"}
 _TEXT = Simple("string")
 
 #: SQL types of fields that rows of a snapshot have no value of, and Db2 never has of the last one. A field without a
-#: value is no column of JSON files, so that bronze has it from the first change on.
+#: value is not a column of JSON files, so that bronze has it from the first change on.
 _OPTIONAL: Mapping[str, str] = {"change_lsn": "STRING", "event_serial_no": "BIGINT"}
 #: How an order names a number that is a text. Silver records it so.
 _NUMBER_OF, _AS_NUMBER = "CAST(", f" AS DECIMAL({MAX_DIGITS}, 0))"
-#: The parts of each order. Times are no order: they are equal within a transaction.
+#: The parts of each order. Times are not an order: they are equal within a transaction.
 _POSITIONS: Sequence[Sequence[str]] = (
     ("{}lsn",),
     ("{}file", "{}pos", "{}row"),

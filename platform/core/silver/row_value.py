@@ -59,6 +59,6 @@ def raw_columns(
 
 
 def skipped_rows(silver: SilverSpec, *, is_list: bool) -> str | None:
-    """Return the condition that a row is no change. An array without elements has none, whatever the options say."""
+    """Return the condition that a row is not a change. An array without elements has none, whatever the options say."""
     conditions = [condition for condition in (skip_condition(silver), is_list and f"{ROW_VALUE} IS NULL") if condition]
     return " OR ".join(f"({condition})" for condition in conditions) if is_list else skip_condition(silver)

@@ -65,7 +65,7 @@ class MergeRules:
         persons: where a row names its persons, which `LEFT` records as well. None if rows are of nobody.
         is_list: `row` is an array: each element is a row, and nobody knows how many there are before all are read. Of
             equal orders in it, the last one counts.
-        skipped: condition: the row is no change. None if every row is one.
+        skipped: condition: the row is not a change. None if every row is one.
         truncated: condition: older rows of the table are deleted. None if no row does that.
         kept: conditions, by column: the value does not change. Its columns are in the order of `columns`. An older row
             gives no part of key or order, or a row would become newer than it is.
@@ -74,7 +74,7 @@ class MergeRules:
         awaited: columns that `silver` names and bronze does not have yet. They are NULL.
         left_out: fields of `row` that silver does not have, because columns of its own have their names.
         nulls: those of the awaited columns that rows of bronze are given.
-        ignored_nulls: columns whose NULL is no change, if they are among `kept`.
+        ignored_nulls: columns whose NULL is not a change, if they are among `kept`.
         are_dumps: the rows of an equal order are a full dump: a key that it does not have is deleted.
     """
 
@@ -159,7 +159,7 @@ def merge_rules(
         nulls: columns that `silver` names and bronze does not have yet (`with_awaited`).
 
     Raises:
-        UnsuitableColumns: bronze lacks a column of an option, or `row` is no struct, or an expression does not fit.
+        UnsuitableColumns: bronze lacks a column of an option, or `row` is not a struct, or an expression does not fit.
     """
     columns = (*bronze, *(field for field in nulls if field.type != UNTYPED))
     given, is_list = raw_columns(silver, columns, types_of, with_nulls(BRONZE, nulls))
@@ -277,7 +277,7 @@ def _select_columns(
 
 
 def _ignored_nulls(silver: SilverSpec, fields: Sequence[Field]) -> list[str]:
-    """Return the columns whose NULL is no change."""
+    """Return the columns whose NULL is not a change."""
     ignoring = [
         _require_field(fields, name, "ignore_null_updates_columns").name for name in silver.ignore_null_updates_columns
     ]

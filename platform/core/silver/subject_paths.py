@@ -85,7 +85,7 @@ def personal_key(silver: SilverSpec, personal: Sequence[str], columns: Sequence[
 
     Args:
         silver: as for `subject_paths`.
-        personal: the personal columns and nested fields of bronze that are no subjects.
+        personal: the personal columns and nested fields of bronze that are not subjects.
         columns: as for `subject_paths`.
 
     Raises:

@@ -104,7 +104,7 @@ def manifest_columns(columns: Iterable[tuple[str, str]]) -> list[str]:
         columns: names and types of all columns.
 
     Raises:
-        BatchManifestError: a column is missing or is no text, or two have one name.
+        BatchManifestError: a column is missing or is not text, or two have one name.
     """
     found: dict[str, str] = {}
     given = []
@@ -133,14 +133,14 @@ def manifest_lines(objects: Iterable[ListedObject], *, with_versions: bool) -> I
         with_versions: whether the manifest has the field VersionId.
 
     Raises:
-        BatchManifestError: a bucket or a key is NULL, the bucket is no name of a bucket, a version ID is empty, or some
-            objects have a version ID and some have none.
+        BatchManifestError: a bucket or a key is NULL, the bucket is not a name of a bucket, a version ID is empty, or
+            some objects have a version ID and some have none.
     """
     for number, (bucket, key, version) in enumerate(objects, 1):
         if not bucket or not key:
             raise BatchManifestError(f"the bucket or the key of row {number} is NULL or empty: exclude it with WHERE")
         if number == 1 and not _BUCKET_NAME.fullmatch(bucket):
-            raise BatchManifestError(f"{bucket!r} is no name of a bucket: exclude it with WHERE")
+            raise BatchManifestError(f"{bucket!r} is not a name of a bucket: exclude it with WHERE")
         line = f"{bucket},{quote(key)}"
         if version == "":
             # S3 would read it as the current version.

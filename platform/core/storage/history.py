@@ -117,7 +117,7 @@ class StoredHistory:
             ]
             return cls(found["last"], days, date.fromisoformat(since) if since else None)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{address} is no history of inventories, and may be deleted: {error}") from error
+            raise ValueError(f"{address} is not a history of inventories, and may be deleted: {error}") from error
 
     @classmethod
     def join_parts(cls, parts: Iterable[StoredHistory]) -> StoredHistory:

@@ -96,7 +96,7 @@ def read_price_lists(files: Mapping[str, Iterable[str]]) -> StoragePrices:
         files: lines by the name of the file, for error messages.
 
     Raises:
-        ValueError: one is no such file. The message names it and says what to do.
+        ValueError: one is not such a file. The message names it and says what to do.
     """
     found = _Found()
     for where, lines in files.items():
@@ -104,8 +104,8 @@ def read_price_lists(files: Mapping[str, Iterable[str]]) -> StoragePrices:
             _read(lines, where, found)
         except (UnicodeDecodeError, csv.Error) as error:
             raise ValueError(
-                f"{where} is no CSV file in UTF-8 ({error}): if it is packed, unpack it with gunzip; if a program has "
-                f"saved it in UTF-16, download {_URL} again"
+                f"{where} is not a CSV file in UTF-8 ({error}): if it is packed, unpack it with gunzip; if a program "
+                f"has saved it in UTF-16, download {_URL} again"
             ) from None
     where = " and ".join(files)
     tiers = {name: tiers for name in _STORAGE.values() if (tiers := found.find_tiers("storage", name))}
@@ -134,7 +134,7 @@ def _read(lines: Iterable[str], where: str, found: _Found) -> None:
     missing = [name for name in _NEEDED if name not in (header or ())]
     if header is None or missing:
         raise ValueError(
-            f"{where} is no price list of AWS: it has no column {missing[0] if header else 'SKU'}. Download {_URL}"
+            f"{where} is not a price list of AWS: it has no column {missing[0] if header else 'SKU'}. Download {_URL}"
         )
     for number, values in enumerate(rows, rows.line_num + 1):
         row = dict(zip(header, values, strict=False))

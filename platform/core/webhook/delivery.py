@@ -28,7 +28,7 @@ class Delivery:
     Attributes:
         text: the body of the row queue's message.
         origin: the identity of the row, equal in each retry of the sender.
-        challenge: the answer to a test of the address. Such a delivery is no row.
+        challenge: the answer to a test of the address. Such a delivery is not a row.
     """
 
     text: str
@@ -56,7 +56,7 @@ def delivery_of(scheme: Scheme, sender: str, received: Received, secrets: Sequen
         row_of(text, arrival)
     except ValueError as error:
         raise Refusal(Reason.NO_ROW, f"{error}{_hint(received)}") from None
-    text = text.removeprefix("\ufeff")  # the only one: with another it is no row
+    text = text.removeprefix("\ufeff")  # the only one: with another it is not a row
     members = json.loads(text, parse_int=_number, parse_float=str) if scheme.id_member else {}
     origin = _origin(scheme, f"{sender}:{_id(scheme, received, members)}", received, members, retry_days)
     return Delivery(text.translate(_NOT_IN_SQS), origin, scheme.challenge(members))

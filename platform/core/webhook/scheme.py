@@ -60,10 +60,10 @@ class Received:
             source: its header, for the error.
 
         Raises:
-            Refusal: it is no number of seconds.
+            Refusal: it is not a number of seconds.
         """
         if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
-            raise Refusal(Reason.SIGNATURE, f"the time in the header {source} is no whole number of epoch seconds")
+            raise Refusal(Reason.SIGNATURE, f"the time in the header {source} is not a whole number of epoch seconds")
         return int(text)
 
     def refuse_old(self, seconds: int) -> None:
@@ -95,7 +95,7 @@ class Scheme:
         id_member: the member of the body with that id, if it is in no header.
         time_member: the member of the body with the time of the event, in epoch seconds, which each retry has again.
         secret_problem: says what is wrong with a secret; empty if nothing is. The text does not contain the secret.
-        challenge: returns the answer to a test of the address, which is no row.
+        challenge: returns the answer to a test of the address, which is not a row.
     """
 
     verify: Callable[[Received, Sequence[str]], None]

@@ -47,9 +47,9 @@ def verify_standard(received: Received, secrets: Sequence[str]) -> None:
     try:
         body, time = received.body.decode(), datetime.fromtimestamp(seconds, UTC)
     except UnicodeDecodeError:
-        raise Refusal(Reason.NO_ROW, "the body is not UTF-8, so it is no JSON") from None
+        raise Refusal(Reason.NO_ROW, "the body is not UTF-8, so it is not JSON") from None
     except (ValueError, OverflowError, OSError):
-        raise Refusal(Reason.SIGNATURE, f"the time in the header {_STANDARD_TIME} is no time") from None
+        raise Refusal(Reason.SIGNATURE, f"the time in the header {_STANDARD_TIME} is not a time") from None
     require_match(
         [Webhook(secret).sign(received.header(_STANDARD_ID), time, body) for secret in secrets],
         given,
@@ -126,13 +126,13 @@ def slack_challenge(members: Mapping[str, Any]) -> str | None:
     """Return the answer to Slack's test of a new address; None for an event.
 
     Raises:
-        Refusal: the answer would be no text, for example half a surrogate pair.
+        Refusal: the answer would not be text, for example half a surrogate pair.
     """
     text = members.get("challenge")
     if members.get("type") != "url_verification" or not isinstance(text, str):
         return None
     if not text.isprintable():
-        raise Refusal(Reason.NO_ROW, "its challenge has characters that are no text")
+        raise Refusal(Reason.NO_ROW, "its challenge has characters that are not text")
     return text
 
 

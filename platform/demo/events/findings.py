@@ -61,7 +61,7 @@ def compare_tables(report: EventsReport, lake: Lake, expected: Mapping[str, Any]
 
 
 def compare_files(report: EventsReport, lake: Lake, expected: Mapping[str, Any], accounts: Accounts) -> None:
-    """Compare what the output that is no table has: each line as it was written, in the folder of its values."""
+    """Compare what the output that is not a table has: each line as it was written, in the folder of its values."""
     spec = next(spec for spec in lake.config.tables if spec.output)
     assert spec.output is not None
     wanted = expected["files"]
@@ -140,7 +140,7 @@ def describe_poison(report: EventsReport, expected: Mapping[str, Any]) -> None:
             "change the column, or make the table a VARIANT; then tidegate redrive <table> --yes",
         ),
         Broken(
-            f"{messages:,} messages that are no notifications",
+            f"{messages:,} messages that are not notifications",
             "quarantine/messages/, and the check of their queue",
             "tidegate redrive --messages",
         ),

@@ -4,7 +4,7 @@
 
 Nothing of Tidegate is used, and nothing of the producers: the rules that a user expects are implemented a second time.
 
-A line of an object is a row unless it is no JSON object, has a field twice, or has a value that its column does not
+A line of an object is a row unless it is not a JSON object, has a field twice, or has a value that its column does not
 hold (`cents` is a whole number). An object without any row is quarantined as a whole. The result:
 
     {"format": 1, "events_sent": 1, "outcomes": {"committed": 1, …}, "objects": 1, "types": {"orders.created": 12, …},
@@ -15,8 +15,8 @@ hold (`cents` is a whole number). An object without any row is quarantined as a 
      "quarantined": {"objects": {"<key>": "<kind>"}, "rows": {"<key>": 1}},
      "forwarded": {"orders.created": {"messages": 12, "keys": ["<key>", …], "existing": ["<key>", …]}, …}}
 
-`files` has the folders of the output that is no table: in each, the number of rows, and a sum of CRCs of their lines as
-they were written. A row without a region is in Hive's folder of null.
+`files` has the folders of the output that is not a table: in each, the number of rows, and a sum of CRCs of their lines
+as they were written. A row without a region is in Hive's folder of null.
 
 `datasets` has the events of files that wait for a signal, and of signals. They are not in `outcomes`, because it
 depends on the order of the events whether a file waits. `waiting` has the files whose signal never came.

@@ -99,10 +99,10 @@ def _settlements() -> Iterator[Operation]:
 
 
 def _stray_operations() -> Iterator[Operation]:
-    """Yield what belongs to no table, and what is no notification."""
+    """Yield what belongs to no table, and what is not a notification."""
     yield _put("exports/README.txt", "Ask the data team before you delete anything here.\n", "of no table")
     yield _put("events/unfinished.json", "{}\n", "of no table")
-    yield {"op": "send", "key": None, "kind": "poison: a message that is no JSON", "body": "Dear data team, "}
+    yield {"op": "send", "key": None, "kind": "poison: a message that is not JSON", "body": "Dear data team, "}
     yield {"op": "send", "key": None, "kind": "poison: a message without records", "body": '{"Records": "none"}'}
     record = notification("another-bucket", "events/agreed/orders/created/1.json", _CREATED, {})
     body = json.dumps({"Records": [record]})

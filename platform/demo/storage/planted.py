@@ -23,7 +23,7 @@ def planted_objects(number: int, days: int) -> Iterator[StoredObject]:
     """Yield the objects that a bucket has in addition to those by chance. Most buckets have none."""
     last = days - 1
     if number == ORDERS:
-        # A file of the last day is no orphan yet: its event may still come.
+        # A file of the last day is not an orphan yet: its event may still come.
         created = {**dict.fromkeys([*loaded_orders(), *lost_orders()], last - 3), young_order(): last}
         for key, day in created.items():
             yield StoredObject(key, len(order_body(key)), "STANDARD", day, None)

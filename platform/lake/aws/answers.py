@@ -107,7 +107,7 @@ def is_transient(error: ClientError) -> bool:
 
 def is_forbidden(error: ClientError) -> bool:
     """Return whether an error denies access to an object or to its key of KMS, and does not refuse the caller."""
-    # Wrong or expired credentials give 403 too, and are no object's fault.
+    # Wrong or expired credentials give 403 too, and are not an object's fault.
     # A KMS key that is disabled or deleted (`KMS.DisabledException`, …) is the object's fault, whatever the status.
     return (status_of(error) == 403 or code_of(error).startswith("KMS.")) and not _is_service_error(error)
 

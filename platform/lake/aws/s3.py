@@ -103,7 +103,9 @@ class ObjectStore:
         return parse_s3_found(answer, answer["ContentLength"])
 
     def _why_refused(self, bucket: str, key: str) -> Probe:
-        """Return the meaning of an error for which HEAD gives no reason: S3 refuses the object for ever, or the caller."""
+        """Return the meaning of an error for which HEAD gives no reason: S3 refuses the object for ever, or
+        the caller.
+        """
         try:
             self._client.get_object(Bucket=bucket, Key=key, Range="bytes=0-0")["Body"].close()
         except ClientError as error:
@@ -368,7 +370,7 @@ class ObjectStore:
         return [item["Prefix"][len(prefix) : -1] for page in pages for item in page.get("CommonPrefixes", [])]
 
     def delete(self, bucket: str, keys: Iterable[str]) -> None:
-        """Delete objects. Missing objects are no error."""
+        """Delete objects. Missing objects are not an error."""
         list(parallel(lambda key: self._client.delete_object(Bucket=bucket, Key=key), keys))
 
     def _get(self, bucket: str, key: str, max_bytes: float = inf, **conditions: Any) -> bytes:

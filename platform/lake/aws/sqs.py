@@ -197,7 +197,7 @@ class Queue:
     def hide(self, messages: Iterable[Message], seconds: int) -> int:
         """Set the visibility timeout of received messages, in seconds; 0 releases them. Returns how many SQS refused.
 
-        SQS also refuses messages that were deleted in the meantime, which is no error.
+        SQS also refuses messages that were deleted in the meantime, which is not an error.
         """
         entries = [{"ReceiptHandle": message.receipt, "VisibilityTimeout": seconds} for message in messages]
         return len(failed_entries(self._client.change_message_visibility_batch, self.url, entries))

@@ -60,7 +60,7 @@ class Batches:
 
         Raises:
             GenerationRetired: a reset ended the generation at this number.
-            ValueError: the object is no valid batch.
+            ValueError: the object is not a valid batch.
         """
         body = self._root.objects.get(self._root.bucket, self._key(n))
         if body is None:

@@ -67,7 +67,7 @@ class Births:
     def describe_strays(self) -> list[str]:
         """Return a sentence for each object that is not a birth record. It names the object and the remedy."""
         return [
-            f"{self._root.address(self._root.key('tables', name))} is no table's birth record and is skipped. "
+            f"{self._root.address(self._root.key('tables', name))} is not a table's birth record and is skipped. "
             "Move it away"
             for name, _ in self._list_records()
             if not _is_birth(name)

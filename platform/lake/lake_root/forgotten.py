@@ -37,7 +37,7 @@ class Forgotten:
 
         Raises:
             StoreError: S3 did not answer.
-            ValueError: an object is no request.
+            ValueError: an object is not a request.
         """
         listed = [item.key for item in self._root.objects.list_under(self._root.bucket, self._key(""))]
         new = [key for key in listed if key not in self._read]

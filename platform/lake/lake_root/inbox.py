@@ -168,7 +168,7 @@ class Inbox:
             oldest = inf if is_rebuild(stem) else min(tally.oldest or item.modified, item.modified)
             found.append(WaitingManifest(folder, stem, tally.hints, item.modified, tally.size, oldest))
         except ValueError as error:
-            strays.append(f"{self._root.address(item.key)} is no manifest and is skipped: {error}. Move it away")
+            strays.append(f"{self._root.address(item.key)} is not a manifest and is skipped: {error}. Move it away")
 
     def waiting_manifests(self, table: str | None = None) -> list[WaitingManifest]:
         """Return the manifests of one table or of all tables, oldest first within a table."""

@@ -231,7 +231,7 @@ class Outbox:
             return Undeliverable(key, at, content["reason"], Outgoing.from_dict(content["message"]))
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(
-                f"{self._root.address(key)} is no message that Tidegate quarantined ({error}); move the object away"
+                f"{self._root.address(key)} is not a message that Tidegate quarantined ({error}); move the object away"
             ) from None
 
     def _quarantine(self, route: str) -> str:

@@ -93,7 +93,7 @@ class ExportMarks:
         """Return the mark of a table. None if it has none.
 
         Raises:
-            ValueError: the object is no mark.
+            ValueError: the object is not a mark.
             StoreError: S3 did not answer.
         """
         key = self._key(name, table_id)
@@ -104,7 +104,7 @@ class ExportMarks:
         """Return the mark of a table. If there is none, begin at a version, unless another run has begun meanwhile.
 
         Raises:
-            ValueError: the object is no mark.
+            ValueError: the object is not a mark.
             StoreError: S3 did not answer.
         """
         if mark := self.get(name, table_id):

@@ -1,4 +1,4 @@
-"""Rows of files as objects of an output, which is no table."""
+"""Rows of files as objects of an output, which is not a table."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class SparkRemote:
         except ValueError:
             right = False
         if not right or parts.username is not None or parts.query or parts.fragment:
-            raise ValueError(f"{REMOTE} is no address of a Spark Connect server: {_EXAMPLE}")
+            raise ValueError(f"{REMOTE} is not an address of a Spark Connect server: {_EXAMPLE}")
         kept = []
         for parameter in parameters:
             name, equals, value = parameter.partition("=")

@@ -104,7 +104,7 @@ class BatchRefusal:
 
     Attributes:
         part: field of the batch, as `adds` or `rows`. Empty if it is the batch as a whole.
-        place: place in the field, from 0. None if the field is no list.
+        place: place in the field, from 0. None if the field is not a list.
         problem: the reason, with the name of the field.
     """
 

@@ -115,7 +115,7 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
         given: the key, as `part=value` for each of its parts.
 
     Raises:
-        WrongKey: the arguments are no key of the table.
+        WrongKey: the arguments are not a key of the table.
         ValueError: the table has no `silver`, or no rows yet, or does not fit the rules of `lake.yaml`.
     """
     if spec.silver is None:

@@ -29,7 +29,7 @@ from tidegate.platform.silver.row_queries import expression_types
 from tidegate.platform.silver.table import silver_rules
 from tidegate.platform.silver.truncate import TRUNCATED
 
-#: The columns of the query that are no columns of silver.
+#: The columns of the query that are not columns of silver.
 N, FILE, DATA_FILE, BLOCK, SKIPPED, TRUNCATES, VIOLATED, LEFT = (
     f"_tidegate_{name}" for name in ("n", "path", "part", "block", "skipped", "truncates", "violated", "left")
 )
@@ -143,7 +143,7 @@ class KeyRows:
         """Check that the values can be values of the key.
 
         Raises:
-            WrongKey: one of them is no value of its type.
+            WrongKey: one of them is not a value of its type.
         """
         given = [(place, value) for place, value in enumerate(values) if value is not None]
         tries = [is_missing_value(self.key_type(place), value) for place, value in given]
@@ -153,7 +153,7 @@ class KeyRows:
         for (place, value), is_wrong in zip(given, wrong, strict=True):
             if is_wrong:
                 key = self.work.spec.keys[place]
-                raise WrongKey(f"{key} is {self.key_type(place).sql()}, and {value!r} is no such value")
+                raise WrongKey(f"{key} is {self.key_type(place).sql()}, and {value!r} is not such a value")
 
     def key_type(self, place: int) -> Type:
         """Return the type of a part of the key."""

@@ -58,7 +58,7 @@ def find_doubted_keys(
         silver: the rows of some files of silver.
     """
     session = lake.delta.session
-    # A row of a dump that is no change shows that the dump has the key.
+    # A row of a dump that is not a change shows that the dump has the key.
     is_change = "true" if rows.rules.are_dumps else f"NOT {SKIPPED}"
     counts = f"WHERE {is_change} AND NOT {TRUNCATES} AND coalesce({N}, 0) <= {mark}"
     sampled_rows = f"({rows.sample_bronze(bronze.view)})"

@@ -23,8 +23,8 @@ def with_deletes(
 
     A dump is all rows of an equal order. Which one follows is known by the orders of new rows and of those in silver,
     so dumps may come in any order, and a dump in several batches: a row that comes later replaces the delete. A row
-    that is no change shows that its dump has the key. A dump of which rows are in quarantine may have any key, so the
-    next one follows in its place.
+    that is not a change shows that its dump has the key. A dump of which rows are in quarantine may have any key, so
+    the next one follows in its place.
 
     Args:
         rows: a query of new rows, with the columns of `rules.values` and those of their arrival.

@@ -16,8 +16,8 @@ from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.core.wording import number_of
 
 COLLAPSE_DESCRIPTION = (
-    "No changed row has a NULL in its key, no key has several inserts, `order` is no text by inference (as text, 10 is "
-    "before 9), no text was read in a wrong encoding, columns do not join many at once, each column that `silver` "
+    "No changed row has a NULL in its key, no key has several inserts, `order` is not text by inference (as text, 10 "
+    "is before 9), no text was read in a wrong encoding, columns do not join many at once, each column that `silver` "
     "names has been in a file, and no field has the name of a column of silver's own."
 )
 #: So many new columns in one run are usually rows that were taken for a header, or another file's columns.
@@ -120,7 +120,7 @@ class Collapse:
             )
         if self.joined:
             yield sentence(
-                "{} joined in one run: {}. Look whether the first line of a file was no header, or a file is of "
+                "{} joined in one run: {}. Look whether the first line of a file was not a header, or a file is of "
                 "another table",
                 number_of(len(self.joined), "column"),
                 _join_names(self.joined),

@@ -392,7 +392,10 @@ LAKE_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
     ),
     "strays in the inbox and among the births": (
         lambda at: (at.put(at.lake, "own/inbox/x/notes.txt"), at.put(at.lake, "own/tables/notes.txt")),
-        {"lake root: nothing strange": r"tables/notes\.txt is no table's .* away; .*inbox/x/notes\.txt is no manifest"},
+        {
+            "lake root: nothing strange": r"tables/notes\.txt is not a table's .* away; .*inbox/x/notes\.txt is "
+            "not a manifest"
+        },
     ),
     "a table was born otherwise": (
         lambda at: at.born("orders", registered=False),

@@ -121,7 +121,7 @@ def test_a_claim_without_bytes_names_the_item_to_delete(table: Table) -> None:
     assert "delete the item 00000000000000000002.json" in detail
 
 
-def test_older_entries_of_dead_writers_are_no_problem_and_can_be_closed(table: Table) -> None:
+def test_older_entries_of_dead_writers_are_not_a_problem_and_can_be_closed(table: Table) -> None:
     table.claim(0, OURS)
     ok, detail = table.findings()["entries"]
     assert ok
@@ -190,7 +190,9 @@ def test_a_classic_writer_together_with_one_without_dynamodb_is_a_problem(table:
 
 
 @pytest.mark.parametrize("old", [2, 3], ids=["classic", "foreign"])
-def test_a_kind_of_writer_that_has_left_is_no_problem(table: Table, monkeypatch: pytest.MonkeyPatch, old: int) -> None:
+def test_a_kind_of_writer_that_has_left_is_not_a_problem(
+    table: Table, monkeypatch: pytest.MonkeyPatch, old: int
+) -> None:
     table.commit(2)
     table.claim(2, CLASSIC, complete=True)
     table.commit(3)
@@ -277,7 +279,7 @@ def test_a_classic_commit_made_while_the_doctor_looks_is_not_lost(
     assert table.findings()["staged commits"] == (True, "1, 0 to sweep with --repair")
 
 
-def test_what_the_loser_of_a_race_staged_is_no_lost_commit(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_loser_of_a_race_staged_is_not_a_lost_commit(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     table.write(CLASSIC, "loser")
     table.commit(2, "winner")
     table.claim(2, CLASSIC.replace("0b2f", "1b2f"), complete=True)

@@ -169,5 +169,5 @@ def test_what_waits_for_a_day_with_room_for_its_table_says_so(way: Way) -> None:
     assert [(stop.what, stop.detail.split(" waits ")[0]) for stop in found.stops[2:]] == [
         ("held", "ObjectCreated:Put (event e1)")
     ]
-    assert found.verdict.startswith("its folder is no table yet, because the day had as many new tables")
+    assert found.verdict.startswith("its folder is not a table yet, because the day had as many new tables")
     assert found.waits_for is None

@@ -70,7 +70,7 @@ def test_the_newest_delivery_that_is_complete_is_read(at: Destination, format: L
     assert at.newest().uri == f"s3://{BUCKET}/{newer.manifest}"
 
 
-def test_a_file_whose_etag_is_no_md5_is_read_to_prove_it(at: Destination, proxy: FaultProxy) -> None:
+def test_a_file_whose_etag_is_not_an_md5_is_read_to_prove_it(at: Destination, proxy: FaultProxy) -> None:
     """As with encryption by KMS, or a multipart upload."""
     found = at.deliver()
     key = found.data[0]
@@ -113,7 +113,7 @@ def test_an_inventory_that_cannot_be_used_says_which_object_and_what_to_do(at: D
         ("HEAD", "csv.gz$", "csv.gz may not be read: allow s3:GetObject on it"),
     ],
 )
-def test_a_refusal_says_which_permission_is_missing_and_no_answer_is_no_refusal(
+def test_a_refusal_says_which_permission_is_missing_and_no_answer_is_not_a_refusal(
     at: Destination, proxy: FaultProxy, method: str, path: str, says: str
 ) -> None:
     at.deliver()

@@ -56,7 +56,7 @@ def test_a_refused_look_changes_no_state(
         assert kit.bronze(lake, table, "id") == [(1,), (2,)]
 
 
-def test_a_copy_that_may_not_be_written_holds_up_no_other_file_and_is_no_file_s_fault(
+def test_a_copy_that_may_not_be_written_holds_up_no_other_file_and_is_not_a_file_s_fault(
     tidegate_lake: Callable[..., TestLake], kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The role may not write below `_tidegate/`.

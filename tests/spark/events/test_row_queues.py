@@ -129,7 +129,7 @@ def test_a_message_is_one_row_however_often_it_comes(
     assert kit.bronze(lake, "clicks", columns) == before
 
 
-def test_what_is_no_row_comes_back_as_the_message_that_it_was(tidegate_lake: MakeLake, kit: Any) -> None:
+def test_what_is_not_a_row_comes_back_as_the_message_that_it_was(tidegate_lake: MakeLake, kit: Any) -> None:
     lake = tidegate_lake([{**CLICKS, "columns": {"id": "int"}, "schema": "strict"}])
     lake.intake()
     _send(lake, 1)

@@ -287,7 +287,9 @@ def _advice(reported: Reported, kit: Any) -> None:
 
 
 def _growth(reported: Reported, kit: Any) -> None:
-    """Check that each inventory that was in the table counts once, on its day, although the next one has replaced it."""
+    """Check that each inventory that was in the table counts once, on its day, although the next one has
+    replaced it.
+    """
     lake, before = reported.lake, reported.objects.sql("SELECT sum(size)::bigint FROM objects").fetchall()[0][0]
     acme = reported.objects.sql("SELECT sum(size)::bigint FROM objects WHERE bucket = 'acme'").fetchall()[0][0]
     second, key = before - acme, lake.key("objects")
@@ -519,7 +521,9 @@ def _errors(reported: Reported) -> None:
     said = console.file.getvalue()  # type: ignore[attr-defined]
     assert "and 7 more lines: --limit shows more" in said
     assert "GiB are of storage classes without a price" in said
-    with pytest.raises(ConfigurationError, match="other has no inventories yet, or is no table with `mode: inventory`"):
+    with pytest.raises(
+        ConfigurationError, match="other has no inventories yet, or is not a table with `mode: inventory`"
+    ):
         run_cost(console, lake, CostQuestion("other", (reported.prices,)))
     with pytest.raises(ConfigurationError, match="there is no table 'absent'"):
         run_cost(console, lake, CostQuestion("absent", (reported.prices,)))

@@ -303,7 +303,7 @@ def test_hidden_names_are_counted_as_own_files_and_trace_names_the_rule(scene: S
 
 
 @pytest.mark.parametrize("key", ["truncated", "headless", "text"])
-def test_what_is_no_whole_parquet_file_is_quarantined(scene: Scene, key: str) -> None:
+def test_what_is_not_a_whole_parquet_file_is_quarantined(scene: Scene, key: str) -> None:
     status, reason = scene.fate["reg"][f"{key}.parquet"]
     assert status == "quarantined"
     assert reason.startswith("truncated")

@@ -110,7 +110,7 @@ def test_a_copy_leaves_the_table_with_its_source(tidegate_lake: MakeLake, kit: A
     (done,) = kit.run(lake, "shifts")
     assert done.batch.counts() == {"removed": 1}
     assert kit.bronze(lake, "shifts") == [(2, "09:02:00")]
-    # The folder of the copies is no source, so the run finds no more files.
+    # The folder of the copies is not a source, so the run finds no more files.
     assert kit.run(lake, "shifts") == []
 
 
@@ -132,7 +132,7 @@ def test_a_column_that_was_dropped_or_renamed_comes_back_as_another_one(tidegate
             kit.query(lake, statement, t=kit.location(lake, table))
     kit.query(lake, "ALTER TABLE {t} RENAME COLUMN a TO b", t=kit.location(lake, "loaded"))
 
-    # Loaded: each has a name in the data files that no older file has, so another type is no trouble either.
+    # Loaded: each has a name in the data files that no older file has, so another type is not trouble either.
     lake.put("loaded/2.json", kit.lines({"id": 2, "ssn": 222, "a": 0.5, "b": "z", "p": {"q": True}, "c": "first"}))
     lake.put("loaded/3.json", kit.lines({"id": 3, "ssn": 333, "b": "w"}))
     kit.run(lake, "loaded")

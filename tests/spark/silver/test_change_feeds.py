@@ -466,7 +466,7 @@ def _canal(at: int, kind: str, *data: tuple[str, str]) -> Row:
     return {"data": rows, "database": "shop", "table": "customers", "type": kind, **times, **more}
 
 
-#: Messages of each file, how many rows of them are no change, and the table after them. Arrays have a key twice.
+#: Messages of each file, how many rows of them are not a change, and the table after them. Arrays have a key twice.
 CANAL = [
     (
         [

@@ -160,7 +160,7 @@ def test_values_are_decoded_at_their_limits(tidegate_lake: MakeLake) -> None:
         str(number) for number in numbers for _ in "12"
     ]
     with pytest.raises(
-        PySparkException, match="a value of the column is no base64: if the connector writes numbers as text"
+        PySparkException, match="a value of the column is not base64: if the connector writes numbers as text"
     ):
         decoded("decimal(10, 2)", "string", "'12.50'")
     point = "named_struct('x', 1, 'srid', CAST(NULL AS INT))"

@@ -107,7 +107,7 @@ def test_a_row_that_bronze_does_not_give_fails_the_check_with_its_key(
         "silver.items has 2 rows of the key, and should have 1",
     )
     kit.query(lake, f"RESTORE TABLE {{t}} TO VERSION AS OF {before}", t=table)
-    # A tombstone that is removed after its days is no fault.
+    # A tombstone that is removed after its days is not a fault.
     kit.query(lake, "DELETE FROM {t} WHERE id = 3", t=table)
     assert wrong_keys() == set()
 
@@ -215,7 +215,7 @@ def test_intervals_that_bronze_does_not_give_fail_the_check_and_why_shows_them(
 
 
 def test_keys_of_any_type_are_compared(tidegate_lake: MakeLake, kit: Any) -> None:
-    """Structs have JSON as their text, and binary values base64, because they may be no UTF-8."""
+    """Structs have JSON as their text, and binary values base64, because they may not be UTF-8."""
     columns = {"at": "int", "ref": "struct<oid: string, n: int>", "raw": "binary"}
     silver = {"keys": ["ref", "raw"], "order": "at", "every": 10}
     lake = tidegate_lake(

@@ -141,7 +141,7 @@ def test_a_dump_counts_when_its_signal_is_there_and_an_empty_dump_deletes_nothin
         "silver": {"from": "snapshots", "keys": ["sku"], "order": "day", "every": 10},
     }
     lake = tidegate_lake([table, _exported()])
-    # Exports of Aurora: their ids are before the table, and next to the database are files that are no rows.
+    # Exports of Aurora: their ids are before the table, and next to the database are files that are not rows.
     for day, skus in ((24, "ab"), (25, "b")):
         export = f"products/e-2026-11-{day}"
         lake.put(f"{export}/export_info_e-2026-11-{day}.json", '{"status": "COMPLETE"}')

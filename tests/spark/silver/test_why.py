@@ -102,7 +102,7 @@ def test_each_row_of_a_key_is_followed_to_silver(
     for name, key, problem in (
         ("silver.order", ["ref.id=1"], "there is no table 'order'"),
         ("silver.orders", ["id=1", "lower(region)=eu"], "'id=1' gives no part of a key: the key of silver.orders is"),
-        ("silver.orders", ["ref.id=x", "lower(region)=eu"], "ref.id is int, and 'x' is no such value"),
+        ("silver.orders", ["ref.id=x", "lower(region)=eu"], "ref.id is int, and 'x' is not such a value"),
     ):
         with pytest.raises(ConfigurationError, match=problem):
             run_why(shell, name, key, None, None)

@@ -204,7 +204,7 @@ def test_without_the_right_secret_a_table_waits(tidegate_lake: MakeLake, kit: An
     assert [row["rows"] for row in kit.ledger(lake, "texts")] == [0]
 
 
-def test_a_subject_that_is_no_text_and_no_whole_number_stops_the_table(
+def test_a_subject_that_is_neither_text_nor_a_whole_number_stops_the_table(
     tidegate_lake: MakeLake, kit: Any, secret: Path
 ) -> None:
     lake = tidegate_lake([_table("texts", format="json")], forget={"secret": {"file": str(secret)}})

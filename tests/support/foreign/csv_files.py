@@ -33,7 +33,9 @@ def cells(
     skip: int = 0,
     **dialect: Any,
 ) -> Made:
-    """Return a file whose rows Python's own reader reads, with the options that its writer would give to a colleague."""
+    """Return a file whose rows Python's own reader reads, with the options that its writer would give to
+    a colleague.
+    """
     text = (gzip.decompress(body) if body[:2] == b"\x1f\x8b" else body).decode(encoding)
     lines = [line for line in io.StringIO(text, newline="").readlines()[skip:] if not line.startswith("#")]
     rows = list(csv.reader(lines, **dialect))

@@ -393,7 +393,9 @@ class Watched:
         return birth.location if of == "bronze" else self.lake.lake.table(self.table_key).ledger.location
 
     def next_commit(self, of: str = "bronze", *, staged: bool = False) -> str:
-        """Return the path, in a request to S3, of the next commit of bronze or of the ledger, or of its staged bytes."""
+        """Return the path, in a request to S3, of the next commit of bronze or of the ledger, or of its
+        staged bytes.
+        """
         log = self._log(of)
         return log.publication(len(log.versions()), staged=staged)
 

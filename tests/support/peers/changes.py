@@ -13,7 +13,7 @@ TABLES: dict[str, dict[str, Any]] = {
         "columns": {"id": "bigint", "part": "string", "ts": "bigint", "op": "string", "v": "string", "w": "string"},
         "silver": {"keys": ["id", "part"], "order": "ts", "delete_when": "op = 'D'", "every": 10},
     },
-    # A NULL is no change.
+    # A NULL is not a change.
     "partial": {
         "columns": {"id": "bigint", "ts": "bigint", "v": "string", "w": "string"},
         "silver": {"keys": ["id"], "order": "ts", "ignore_null_updates": True, "every": 10},

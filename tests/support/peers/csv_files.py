@@ -81,7 +81,7 @@ CASES = (
     ),
     _texts(
         "duckdb/duckdb#11838",
-        "the first quotation mark came after the sample: quotes were no quotes in the whole file",
+        "the first quotation mark came after the sample: quotes were not quotes in the whole file",
         "id,a,b\n" + "@9,a,0\n" * _LONG + '@1,"x,y",1\n',
         {1: ("x,y", "1")},
     ),

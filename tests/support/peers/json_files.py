@@ -29,14 +29,14 @@ CASES = (
     ),
     _json(
         "pola-rs/polars#10041",
-        "after `NaN` or `.1`, which are no JSON, the rest of the file was left out",
+        "after `NaN` or `.1`, which are not JSON, the rest of the file was left out",
         '{"id":@1,"real":2.0}\n{"id":@2,"real":NaN}\n{"id":@3,"real":.1}\n{"id":@4,"real":6.0}\n',
         {1: {"real": 2.0}, 4: {"real": 6.0}},
         bad=2,
     ),
     _json(
         "pola-rs/polars#13768",
-        "a line that is no JSON failed the file",
+        "a line that is not JSON failed the file",
         '{"id":@1,"around":1}\nx\n{"id":@2,"around":2}\n',
         {1: {"around": 1}, 2: {"around": 2}},
         bad=1,

@@ -211,7 +211,7 @@ def test_no_other_table_takes_the_entry_of_a_damaged_table(pier: Pier) -> None:
     assert pier.glue.holder("raw.orders") == ORDERS
 
 
-def test_a_lost_server_is_no_fault_of_a_table(pier: Pier) -> None:
+def test_a_lost_server_is_not_a_fault_of_a_table(pier: Pier) -> None:
     pier.damaged[ITEMS] = PySparkException("the session is gone")
     pier.server_lost = True
     with pytest.raises(SparkUnreachable):

@@ -258,7 +258,7 @@ def test_a_shared_instance_limits_tables_and_nothing_of_others(paper: Paper) -> 
 def limits() -> dict[str, int]:
     """Return every number and switch of the file that limits runs, with its line (the first line of a list item).
 
-    The interval of the queue is no limit.
+    The interval of the queue is not a limit.
     """
     found: dict[str, int] = {}
 

@@ -240,7 +240,7 @@ def test_the_pictures_are_pictures() -> None:
         if picture.suffix == ".svg":
             assert ElementTree.fromstring(content).tag == "{http://www.w3.org/2000/svg}svg", picture
             continue
-        assert content.startswith(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), f"{picture} is no PNG"
+        assert content.startswith(b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), f"{picture} is not a PNG"
         assert content.endswith(b"IEND\xaeB`\x82"), f"{picture} is cut off"
         width, height = struct.unpack(">II", content[16:24])
         assert 800 <= width <= 3200, picture

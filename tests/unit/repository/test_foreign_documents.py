@@ -169,7 +169,7 @@ def test_an_envelope_is_one_however_its_names_are_written(escaped: str) -> None:
 
 
 def test_a_kept_text_with_a_member_twice_is_of_both_persons() -> None:
-    assert parsed_object('{"user": "a", "\\u0075ser": "b"}') is None, "it is searched as a text that is no row"
+    assert parsed_object('{"user": "a", "\\u0075ser": "b"}') is None, "it is searched as a text that is not a row"
 
 
 @pytest.mark.parametrize("parse", [_event, _row])
@@ -182,7 +182,7 @@ def test_the_largest_message_of_sqs_is_read_in_one_pass(parse: Callable[[str], o
 
 def test_an_inventory_of_another_time_is_refused() -> None:
     for created in ("1e3", "-1", 10**20, True, "253402300800000", "Infinity"):
-        with pytest.raises(InventoryError, match="is no manifest of an S3 Inventory"):
+        with pytest.raises(InventoryError, match="is not a manifest of an S3 Inventory"):
             Inventory.from_manifest(json.dumps({**_INVENTORY, "creationTimestamp": created}).encode(), _URI)
 
 

@@ -35,7 +35,7 @@ SINGLE_MODULES = {"platform/jvm": "Java, and the script that records its classes
 #: Unit tests whose subject is not an imported module of the mirrored folder, and why.
 TESTS_OF_MORE = {
     "tests/unit/platform/core/bronze/test_samples.py": "objects of every format, as versions wrote them",
-    "tests/unit/platform/test_dagster_limits.py": "dagster.yaml, which is no module",
+    "tests/unit/platform/test_dagster_limits.py": "dagster.yaml, which is not a module",
 }
 #: Modules that make temporary views of Spark themselves, and why.
 VIEWS_BY_HAND = {
@@ -51,7 +51,7 @@ CIRCLES = [
 LONG_CLASSES = {"CommitProtocol.java": "the steps of a commit, which are read, and explored by a test, as one protocol"}
 
 
-def test_platform_is_no_package_of_its_own() -> None:
+def test_platform_is_not_a_package_of_its_own() -> None:
     """With an __init__.py it would shadow the standard library's module in every process started here."""
     assert not (ROOT / "platform" / "__init__.py").exists()
 

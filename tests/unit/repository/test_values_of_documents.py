@@ -82,7 +82,7 @@ _BOUNDS = {
         *(f"sensors/{name}.py" for name in ("forward", "health", "reconcile", "intake/sensor", "intake/unrouted")),
         "platform/lake/lake_root/",
     ],
-    "a part that is no part of a lake": ["platform/demo/", "platform/local/"],
+    "a part that is not part of a lake": ["platform/demo/", "platform/local/"],
 }
 
 

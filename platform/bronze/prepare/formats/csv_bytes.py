@@ -99,8 +99,8 @@ def _name(cell: str) -> str:
 class _Lines(Iterator[str]):
     """Lines of a text, as long as there is time, and no row has too many characters or cells.
 
-    A byte order mark before a row is no text. If a quote is never closed, all lines that follow are one row. `count` is
-    the number of lines so far.
+    A byte order mark before a row is not text. If a quote is never closed, all lines that follow are one row. `count`
+    is the number of lines so far.
     """
 
     def __init__(self, text: io.TextIOWrapper, limit: int, options: CsvOptions) -> None:

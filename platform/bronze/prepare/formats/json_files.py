@@ -169,7 +169,8 @@ def is_utf_16(head: bytes) -> bool:
 def is_by_line(head: bytes, *, whole: bool) -> bool:
     """Return whether the first line of a file has whole values, by its first bytes.
 
-    The answer may be wrong: the reader of lines finds each line that is not whole. For a file of one line it is no.
+    The answer may be wrong: the reader of lines finds each line that is not whole. For a file of one line the answer is
+    false.
     """
     text = codecs.getincrementaldecoder("utf-8-sig")("replace").decode(head, final=whole).lstrip(" \t\r\n")
     line, end, _ = text.partition("\n")

@@ -82,7 +82,7 @@ class ParquetObjects(Parquet):
     def add_declared_columns(
         self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch
     ) -> list[SourceFile]:
-        """Return the files unchanged: their columns are no columns of a table."""
+        """Return the files unchanged: their columns are not columns of a table."""
         return list(files)
 
     def rewritten_copy(self, table: Table, file: SourceFile) -> SourceFile | None:

@@ -73,7 +73,7 @@ def _folder_order() -> Column:
 
 
 def find_late_inventories(table: Table) -> list[LateInventory] | None:
-    """Return the buckets of a table whose newest inventory is too old. None if it is no table of inventories."""
+    """Return the buckets of a table whose newest inventory is too old. None if it is not a table of inventories."""
     if not table.spec.has_inventories:
         return None
     deliveries = chain.from_iterable(newest_deliveries(table, 3).values())

@@ -75,7 +75,9 @@ class _Preparation:
             if delivery := Delivery.from_key(candidate.key, self.table.key.prefix):
                 self.candidates[delivery] = candidate
             else:
-                self.prepared.quarantine(candidate, "it is no manifest.checksum of an inventory right below the prefix")
+                self.prepared.quarantine(
+                    candidate, "it is not a manifest.checksum of an inventory right below the prefix"
+                )
         waiting = group_by_subject(self.candidates)
         self.loaded = self._newest_loaded(waiting)
         while waiting:

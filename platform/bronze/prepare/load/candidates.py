@@ -94,7 +94,7 @@ def find_misread(
         except TooLarge:
             reason = (
                 f"a row has more than {MAX_ROW_CHARACTERS:,} characters, or {MAX_CELLS:,} cells: a quote in it is not "
-                "closed, or it is no CSV"
+                "closed, or it is not CSV"
             )
             return candidate, f"{reason}; write the file again"
         except StoreError as error:

@@ -321,7 +321,7 @@ class Load:
     def _changed_keys(self, files: Sequence[SourceFile]) -> set[str]:
         """Return the keys whose object is no longer the object that was read.
 
-        A body that came with the look is the body that the look saw. Its object is checked only if its etag is no
+        A body that came with the look is the body that the look saw. Its object is checked only if its etag is not a
         digest, because then the ledger needs a checksum.
         """
         files = [file for file in files if file.body is None or file.candidate.found.needs_checksum]

@@ -115,7 +115,7 @@ def _lacks_changes(changes: Sequence[KeyRow], stored: Sequence[Interval], sample
 
 
 def _ranks_of_skipped_rows(rows: Sequence[KeyRow], sampled: SampledTables) -> set[int]:
-    """Return the ranks of the dumps that have the key, but only rows of it that are no changes."""
+    """Return the ranks of the dumps that have the key, but only rows of it that are not changes."""
     return {rank for rank, row in present(rows, sampled.mark).items() if row.own_fate(sampled.mark) is not None}
 
 

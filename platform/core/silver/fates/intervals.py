@@ -100,7 +100,7 @@ class Replay:
 
     Attributes:
         steps: its changes, the oldest first.
-        fates: of each row of bronze that is no change, in the order of the rows. None for the changes.
+        fates: of each row of bronze that is not a change, in the order of the rows. None for the changes.
         differing: the rows in which silver's history is another one, by their order, the oldest first: what bronze
             gives, and what silver has.
         copies: rows of silver for a change that another row of silver has, too.

@@ -20,7 +20,7 @@ class Fate(StrEnum):
     TRUNCATED = "truncated"
     #: It violates an expectation of `expect_or_drop`.
     EXPECTATION = "expectation"
-    #: `skip_when` holds, so the row is no change.
+    #: `skip_when` holds, so the row is not a change.
     SKIPPED = "skipped"
     #: The row deletes all older rows of the table.
     TRUNCATES = "truncates"
@@ -48,7 +48,7 @@ class KeyRow:
         place: file, number of its data file, block and row, which order the rows of a batch.
         values: the values that silver would have, as JSON.
         deletes: it deletes the key.
-        skipped: it is no change, or violates an expectation that drops it.
+        skipped: it is not a change, or violates an expectation that drops it.
         truncates: it deletes all older rows of the table.
         is_truncated: its order is older than that of the table's newest truncate.
         violated: name of the first expectation of `expect_or_drop` that it violates. None if it violates none.

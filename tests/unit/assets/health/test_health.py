@@ -295,7 +295,7 @@ def test_runs_and_ticks_are_remembered(instance: dg.DagsterInstance) -> None:
     found = report_health(lake(objects), instance, time.time())
     assert found.health.quarantined == {f"bad.t{number}": 2 + number for number in range(55)}
     assert found.health.queues[0].missed == {"no_table": 4, "malformed": 1}
-    assert began <= (found.commits["remembered.table"] or 0) <= ended, "a run that found nothing to do is no commit"
+    assert began <= (found.commits["remembered.table"] or 0) <= ended, "a run that found nothing to do is not a commit"
     assert measure(lake(Objects()), instance, time.time() + 86400 * 2).quarantined == {}
     assert measure(lake(Objects()), instance, time.time() + 86400 * 2).queues[0].missed == {}
 

@@ -1,4 +1,4 @@
-"""A text of a producer is shown, and is no link, no image and no HTML."""
+"""A text of a producer is shown, and is not a link, an image or HTML."""
 
 from __future__ import annotations
 

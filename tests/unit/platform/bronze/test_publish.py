@@ -72,7 +72,7 @@ def test_each_object_is_copied_and_a_run_that_found_the_batch_copies_the_rest() 
     publish(_table(bucket), _BATCH, found=False)
     assert sorted(bucket.copied) == ["o/0", "o/1", "o/2", "o/3"]
     bucket.delete("out", ["o/1"])
-    bucket.sizes["o/2"] = 1  # An object that is not the batch's is no copy of it.
+    bucket.sizes["o/2"] = 1  # An object that is not the batch's is not a copy of it.
     bucket.copied.clear()
     publish(_table(bucket), _BATCH, found=True)
     assert sorted(bucket.copied) == ["o/1", "o/2"]
@@ -106,7 +106,7 @@ def test_what_runs_staged_that_died_ends_with_their_batch_and_nothing_of_a_later
     assert sorted(bucket.sizes) == sorted(others)
 
 
-def test_of_a_table_that_is_no_output_nothing_is_deleted() -> None:
+def test_of_a_table_that_is_not_an_output_nothing_is_deleted() -> None:
     bucket = _Bucket(_BATCH)
     clear_staged(_table(bucket), SimpleNamespace(**{**vars(_BATCH), "location": _uri("bronze", "t")}))  # type: ignore[arg-type]
     assert len(bucket.sizes) == len(_BATCH.objects)

@@ -90,7 +90,7 @@ def test_the_content_is_what_a_reader_of_files_would_read() -> None:
     assert content("t/a.json.gz", gzip.compress(rows) + gzip.compress(rows)) == rows * 2
 
 
-def test_what_is_no_whole_gzip_is_left_to_the_reader_that_says_so() -> None:
+def test_what_is_not_a_whole_gzip_is_left_to_the_reader_that_says_so() -> None:
     packed = gzip.compress(random.Random(1).randbytes(1000))
     assert content("t/a.json.gz", packed[:-20]) is None
     assert content("t/a.json.gz", b'{"id": 1}\n') is None

@@ -46,7 +46,7 @@ def test_the_statement_is_replaced_and_never_doubled_and_a_policy_has_a_bound() 
         wanted(buckets=[f"bucket-with-a-name-{number}" for number in range(600)]).policy(None)
 
 
-def test_what_the_grammar_of_policies_writes_in_two_ways_is_no_difference() -> None:
+def test_what_the_grammar_of_policies_writes_in_two_ways_is_not_a_difference() -> None:
     """A statement alone, or a value alone, need not be in a list."""
     (statement,) = wanted().policy(None)["Statement"]
     alone = {

@@ -99,7 +99,7 @@ def test_those_who_are_not_excluded_are_everybody() -> None:
         allow("*") | {"Effect": "Deny"},
     ],
 )
-def test_its_account_and_services_on_its_behalf_are_no_others(statement: dict[str, Any]) -> None:
+def test_its_account_and_services_on_its_behalf_are_not_others(statement: dict[str, Any]) -> None:
     found = other_senders({"Statement": statement}, QUEUE)
     assert (found.everybody, found.named) == (False, ())
 

@@ -93,7 +93,7 @@ def test_a_subscription_filters_by_the_type(route: str, types: list[str], values
     ("route", "given", "says"),
     [
         ("all", {"types": [f"t{n}" for n in range(151)]}, "151 types were given: use prefixes .* `queues_tagged`"),
-        ("all", {"account": "12"}, "'12' is no AWS account"),
+        ("all", {"account": "12"}, "'12' is not an AWS account"),
         ("some", {"types": ["clicks"]}, "some does not forward 'clicks': its types are orders, returns"),
         ("some", {"types": ["orders.*"]}, "some does not forward 'orders"),
         ("search", {"types": ["orders"]}, "a queue has no filter: give `types` to the route search"),

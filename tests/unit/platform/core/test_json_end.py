@@ -113,5 +113,5 @@ def _openings() -> Iterator[str]:
 @pytest.mark.parametrize(
     "text", [*_openings(), "", "]", "[1,]", '{"a":1,}', "{1:2}", "[1 2]", "01x", "-", "'a'", "tru"]
 )
-def test_what_is_no_value_has_no_end(text: str) -> None:
+def test_what_is_not_a_value_has_no_end(text: str) -> None:
     assert _ours(text) == _python(text)

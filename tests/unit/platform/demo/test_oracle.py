@@ -200,7 +200,7 @@ def test_loaded_tables_keep_every_content_once(tmp_path: Path) -> None:
     does.write()
     expected = oracle.expect(tmp_path)
     assert rows(expected)["bronze.weather"] == 4
-    assert rows(expected)["silver.weather"] == 3, "an equal value with a later time is no change"
+    assert rows(expected)["silver.weather"] == 3, "an equal value with a later time is not a change"
     assert expected["tables"]["bronze.weather"]["files"] == 3
     assert expected["removed"] == ["weather/1.json"]
     assert [operation["replay"] for operation in does.write()] == [False, True, False, True, False]
@@ -222,7 +222,7 @@ def test_a_file_without_one_good_row_waits_until_it_is_fixed(tmp_path: Path) -> 
     assert rows(expected)["bronze.fleet"] == expected["tables"]["bronze.fleet"]["files"] == 2
     assert expected["quarantined"]["objects"] == {}
     assert expected["redriven"] == ["fleet/2.csv"]
-    assert expected["events_sent"] == 3, "a mend is no event"
+    assert expected["events_sent"] == 3, "a mend is not an event"
 
 
 def test_a_fix_of_what_is_not_wrong_is_refused(tmp_path: Path) -> None:

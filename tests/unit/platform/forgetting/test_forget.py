@@ -24,7 +24,7 @@ from tidegate.platform.lake.suppression import SubjectProblem
     "Personal data",
     "The identity of a person to forget is not empty, and begins and ends with no space.",
 )
-def test_a_text_that_is_no_identity_is_refused_before_anything_is_read(subject: str) -> None:
+def test_a_text_that_is_not_an_identity_is_refused_before_anything_is_read(subject: str) -> None:
     lake = cast(Any, None)
     with pytest.raises(ForgetRefused, match="an identity is empty, or begins or ends with a space"):
         ask(lake, "person", ["41", subject], "eva")

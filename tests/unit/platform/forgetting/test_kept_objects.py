@@ -131,7 +131,7 @@ def test_what_a_kept_message_says_is_searched_in_its_envelopes(lake: Any, object
         ('{"After":{"who":"7"},"before":{"who":8,"to":7}}', '{"After":null,"before":{"who":8,"to":7}}'),
         ('{"before": {"who": 7}, "after": {"who": 7}}', None),
         ('{"before": {"who": 7}, "after": {"to": 7, "who": 8}}', '{"before": null, "after": {"to": 7, "who": 8}}'),
-        # What names nobody may be the person's, too, and so may a value that is no identity.
+        # What names nobody may be the person's, too, and so may a value that is not an identity.
         ('{"before": {"who": 7}, "after": {"who": null, "mail": "x"}}', None),
         ('{"before": {"who": 7}, "after": {"who": [8]}}', None),
         ('{"before": null, "after": {"who": 7}}', None),

@@ -106,7 +106,7 @@ def test_a_line_of_another_person_stays(line: str, rest: str | None) -> None:
         ('{"before": {"user.id": 42}, "after": {"user.id": 8}}', '{"before": null, "after": {"user.id": 8}}'),
         ('{"before": {"user": {"id": 42}}, "after": {"user.id": 8}}', '{"before": null, "after": {"user.id": 8}}'),
         ('{"before": {"user.id": 7}, "after": {"user.id": 42}}', '{"before": {"user.id": 7}, "after": null}'),
-        # A column that is called so is no side of the row.
+        # A column that is called so is not a side of the row.
         ('{"before.user.id": 42, "after.user.id": 8}', None),
         ('{"before.user.id": 42, "before": {"user.id": 7}, "after": {"user.id": 8}}', None),
         ('{"before": {"user.id": 7}, "after": {"user.id": 8}}', '{"before": {"user.id": 7}, "after": {"user.id": 8}}'),

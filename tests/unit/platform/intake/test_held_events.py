@@ -197,7 +197,9 @@ def test_a_folder_without_room_keeps_no_other_from_its_own(monkeypatch: pytest.M
 
 
 def full_folder(events: int, config: LakeConfig = CAPPED) -> Shore:
-    """Return a lake in which `team/c/` waits, with more events than it keeps manifests, and all of its objects exist."""
+    """Return a lake in which `team/c/` waits, with more events than it keeps manifests, and all of its
+    objects exist.
+    """
     shore = Shore(config)
     shore.arrive("team/a/1.csv", "team/b/1.csv")
     for number in range(events):

@@ -92,7 +92,7 @@ def test_every_object_says_as_a_line_what_it_said(members: dict[str, Any]) -> No
         ("", "the row is not JSON: "),
         ('{"a": 1', "the row is not JSON: "),
         ('{"a": 1} {"a": 2}', "the row is not JSON: "),
-        ('{"a": NaN}', "the row is not JSON: NaN is no JSON number"),
+        ('{"a": NaN}', "the row is not JSON: NaN is not a JSON number"),
         ('{"a": "x\ny"}', "the row is not JSON: "),
         ("[1]", "the row is JSON but not an object"),
         ("7", "the row is JSON but not an object"),
@@ -102,14 +102,14 @@ def test_every_object_says_as_a_line_what_it_said(members: dict[str, Any]) -> No
         ('{"a": "\ud800"}', "surrogates not allowed"),
     ],
 )
-def test_what_is_no_row_says_why(body: str, reason: str) -> None:
+def test_what_is_not_a_row_says_why(body: str, reason: str) -> None:
     with pytest.raises(ValueError, match=re.escape(reason)):
         line(body)
 
 
-def test_a_message_without_a_time_is_no_row() -> None:
+def test_a_message_without_a_time_is_not_a_row() -> None:
     for sent_at in (0, -1, 10**18):
-        with pytest.raises(ValueError, match="which is no time"):
+        with pytest.raises(ValueError, match="which is not a time"):
             row_of("{}", RowOrigin("m", sent_at))
 
 
@@ -142,7 +142,7 @@ def test_a_publication_of_the_queue_s_topic_has_the_identity_that_sns_gave_it() 
     ("topic", "reason"),
     [(None, "add `topic` to its `row_queue` and redrive the message"), (f"{TOPIC}2", "only that topic may publish")],
 )
-def test_an_envelope_of_a_topic_that_lake_yaml_does_not_name_is_no_row(topic: str | None, reason: str) -> None:
+def test_an_envelope_of_a_topic_that_lake_yaml_does_not_name_is_not_a_row(topic: str | None, reason: str) -> None:
     with pytest.raises(ValueError, match=f"envelope of the SNS topic '{TOPIC}'.*{reason}"):
         received(json.dumps(ENVELOPE), topic)
 

@@ -98,7 +98,7 @@ def test_records_of_one_body_go_to_their_tables() -> None:
     assert (intake.received, intake.counters, intake.rejects) == (3, {}, [])
 
 
-def test_what_is_no_table_s_is_counted_with_its_reason() -> None:
+def test_what_is_not_a_table_s_is_counted_with_its_reason() -> None:
     intake = sort(
         json.dumps(
             {"Service": "Amazon S3", "Event": "s3:TestEvent", "Time": "2024-05-01T10:00:00.000Z", "Bucket": "landing"}
@@ -403,7 +403,7 @@ def test_f18_a_body_of_fifty_thousand_bad_records_is_kept_once() -> None:
     assert [hint.key for hint in taken.hints[ORDERS]] == ["orders/b.json", "orders/good.json"]
     (kept,) = (text for key, text in objects.bodies.items() if "/quarantine/messages/" in key)
     assert json.loads(kept)["body"] == odd
-    assert json.loads(kept)["reason"].startswith("50000 of its 50001 records are no events, the first for: ")
+    assert json.loads(kept)["reason"].startswith("50000 of its 50001 records are not events, the first for: ")
 
 
 def test_f18_a_message_that_the_code_stumbles_over_is_quarantined_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -170,7 +170,7 @@ def test_a_reset_keeps_the_days_of_the_generations_before(objects: Objects) -> N
     assert (sizes(found), found.last, found.known_from) == ([90, 10], 1, date(2026, 1, 2))
 
 
-def test_an_object_that_is_no_history_is_named(objects: Objects) -> None:
+def test_an_object_that_is_not_a_history_is_named(objects: Objects) -> None:
     objects.bodies[f"root/history/{TABLE}/g-{1:020d}.json"] = "?"
-    with pytest.raises(ValueError, match=f"s3://lake/root/history/{TABLE}/g-{1:020d}.json is no history"):
+    with pytest.raises(ValueError, match=f"s3://lake/root/history/{TABLE}/g-{1:020d}.json is not a history"):
         history(objects).read()

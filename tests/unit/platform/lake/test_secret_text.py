@@ -26,6 +26,6 @@ def test_a_file_is_exposed_if_others_may_read_it_or_anybody_but_its_owner_may_ch
     assert secret_text(SecretSpec(file=str(link)), {}) == "hush, nobody knows"
 
 
-def test_what_is_no_file_is_not_exposed(tmp_path: Path) -> None:
+def test_what_is_not_a_file_is_not_exposed(tmp_path: Path) -> None:
     assert explain_exposure(SecretSpec(env="SECRET")) is None
     assert explain_exposure(SecretSpec(file=str(tmp_path / "missing"))) is None

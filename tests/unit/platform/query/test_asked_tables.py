@@ -102,7 +102,7 @@ def test_other_queries_are_left_as_they_are(query: str) -> None:
         ("('2026-11-01')", "write inventory_as_of"),
         ("(o, '2026-11-01')", "write inventory_as_of"),
         ("('o', current_date())", "write inventory_as_of"),
-        ("('o', '2026-11-31')", "'2026-11-31' is no day: write"),
+        ("('o', '2026-11-31')", "'2026-11-31' is not a day: write"),
         ("(", "write inventory_as_of"),
     ],
 )

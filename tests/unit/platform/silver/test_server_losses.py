@@ -67,7 +67,7 @@ def test_a_merge_a_rebuild_and_a_comparison_note_a_loss_of_the_server_and_no_oth
 
 
 @pytest.mark.parametrize("error", [ValueError("an option has changed"), KeyboardInterrupt()])
-def test_what_is_no_failure_of_spark_asks_for_no_server(error: BaseException, lake: Any) -> None:
+def test_what_is_not_a_failure_of_spark_asks_for_no_server(error: BaseException, lake: Any) -> None:
     _lose(lake)
     with pytest.raises(type(error)), record_server_loss(lake, "orders"):
         raise error

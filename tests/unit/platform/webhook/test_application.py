@@ -75,7 +75,7 @@ def test_every_secret_that_is_missing_or_useless_is_named_and_none_is_shown(tmp_
     ]
 
 
-def test_a_secret_that_is_no_key_of_its_scheme_is_a_problem() -> None:
+def test_a_secret_that_is_not_a_key_of_its_scheme_is_a_problem() -> None:
     _, (problem,) = secret_values(webhook(verification="standard"), {"SHOP": "whsec_!!!!!!!!!!!!"})
     assert problem == "the environment variable SHOP has no secret of `standard`: it is not `whsec_` and base64"
 
@@ -372,7 +372,7 @@ def test_an_error_that_nobody_thought_of_is_answered_counted_and_logged() -> Non
     assert 'outcome="error"} 1\n' in ask(application, "/metrics", method="GET")[2]
 
 
-def test_a_challenge_that_is_no_text_is_refused() -> None:
+def test_a_challenge_that_is_not_text_is_refused() -> None:
     given = sender(lambda rows: [""], print, verification="slack")
     scheme = replace(scheme_of("slack", ""), verify=lambda *_: None)
     application = Application({"shop": replace(given, scheme=scheme)}, ready, lambda _: None)

@@ -170,8 +170,8 @@ def test_a_folder_with_too_many_objects_is_refused(monkeypatch: pytest.MonkeyPat
     [
         (b"", "it is not JSON"),
         (json.dumps({"files": [{"key": "u/a.json"}]}).encode(), "outside of s3://landing/t/"),
-        (json.dumps({"files": [{"key": "t/_x/a.json"}]}).encode(), "t/_x/a.json, which is no file of the table"),
-        (json.dumps({"files": [{"key": "t/1.manifest"}]}).encode(), "t/1.manifest, which is no file of the table"),
+        (json.dumps({"files": [{"key": "t/_x/a.json"}]}).encode(), "t/_x/a.json, which is not a file of the table"),
+        (json.dumps({"files": [{"key": "t/1.manifest"}]}).encode(), "t/1.manifest, which is not a file of the table"),
     ],
 )
 def test_a_manifest_that_cannot_be_used_is_quarantined(body: bytes, reason: str) -> None:

@@ -66,8 +66,8 @@ def test_a_manifest_of_each_format_names_its_columns_and_files(format: Literal["
 @pytest.mark.parametrize(
     ("body", "says"),
     [
-        (b"{", "is no manifest of an S3 Inventory: is not JSON: Expecting"),
-        (b"[]", "is no manifest of an S3 Inventory"),
+        (b"{", "is not a manifest of an S3 Inventory: is not JSON: Expecting"),
+        (b"[]", "is not a manifest of an S3 Inventory"),
         (manifest(files=None), "has no 'files'"),
         (manifest(files=[{"key": "x"}]), "has no 'size'"),
         (manifest(creationTimestamp="yesterday"), "invalid literal"),
@@ -89,7 +89,7 @@ def test_deliveries_are_recognized_by_their_names() -> None:
     assert deliveries(there) == ["2026-01-31T01-00Z", "2026-01-30T01-00Z"]
 
 
-def test_an_inventory_s_folder_is_no_table_s_and_its_files_are_no_sources(tmp_path: Path) -> None:
+def test_an_inventory_s_folder_is_not_a_table_s_and_its_files_are_not_sources(tmp_path: Path) -> None:
     def load(**table: Any) -> LakeConfig:
         orders: dict[str, Any] = {**PAPER["tables"][0], **table}  # type: ignore[index]
         path = tmp_path / "lake.yaml"
@@ -103,7 +103,7 @@ def test_an_inventory_s_folder_is_no_table_s_and_its_files_are_no_sources(tmp_pa
     assert "where S3 delivers an inventory" in decided.why
     for folder, says in [
         ("s3://second/plain/x/", "overlaps s3://second/plain/ of tables[2]"),
-        ("s3://second/inventory", "is no folder"),
+        ("s3://second/inventory", "is not a folder"),
         ("inventory/", "is not of the form s3://bucket/key"),
     ]:
         with pytest.raises(LakeConfigError) as error:

@@ -26,7 +26,9 @@ LAKE = "lake: {root: s3://lake/x}\nqueues: [{name: q}]\nbuckets: [landing]\n"
 
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a valid lake.yaml in an environment without credentials: the check ends before its first request to AWS."""
+    """Return a valid lake.yaml in an environment without credentials: the check ends before its first
+    request to AWS.
+    """
     none = str(tmp_path / "none")
     for name in ("AWS_PROFILE", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "TIDEGATE_LAKE"):
         monkeypatch.delenv(name, raising=False)

@@ -216,7 +216,7 @@ def test_a_wrong_queue_and_the_remedy(client: Client, what: str, remedy: str) ->
     assert re.search(remedy, failed.detail), failed.detail
 
 
-def test_a_receipt_that_no_message_has_is_no_missing_permission() -> None:
+def test_a_receipt_that_no_message_has_is_not_a_missing_permission() -> None:
     assert failures(sqs(delete_message=refusal("ReceiptHandleIsInvalid", 400))) == []
 
 

@@ -16,9 +16,11 @@ from tidegate.platform.core.config.table import TableSpec
 
 
 def test_a_dimension_or_a_class_that_is_none_is_refused_with_those_that_are() -> None:
-    with pytest.raises(CommandError, match="'owner' is no dimension of a report: give some of bucket, configuration"):
+    with pytest.raises(
+        CommandError, match="'owner' is not a dimension of a report: give some of bucket, configuration"
+    ):
         _ = CostQuestion("objects", (), "bucket,owner").dimensions
-    with pytest.raises(CommandError, match="',' is no dimension of a report"):
+    with pytest.raises(CommandError, match="',' is not a dimension of a report"):
         _ = CostQuestion("objects", (), ",").dimensions
     with pytest.raises(CommandError, match="unsupported storage class 'STANDARD': give some of STANDARD_IA"):
         _ = AdviceQuestion("objects", (), to="GLACIER,STANDARD").targets
@@ -32,14 +34,14 @@ def test_a_price_list_that_is_none_is_refused_with_its_name(tmp_path: Path) -> N
         known_prices([tmp_path / "absent.csv"])
     other = tmp_path / "other.csv"
     other.write_text("a,b\n1,2\n")
-    with pytest.raises(CommandError, match=r"other\.csv is no price list of AWS: it has no column SKU\. Download"):
+    with pytest.raises(CommandError, match=r"other\.csv is not a price list of AWS: it has no column SKU\. Download"):
         known_prices([other])
     head = "SKU,TermType,EffectiveDate,StartingRange,Unit,PricePerUnit,Currency,usageType,serviceCode\n"
     row = "A,OnDemand,2026-11-01,0,GB-Mo,0.3,USD,TimedStorage-ByteHrs,{}\n"
     listed = head + row.format("AmazonS3")
     for body in (gzip.compress(listed.encode()), listed.encode("utf-16")):
         other.write_bytes(body)
-        with pytest.raises(CommandError, match=r"other\.csv is no CSV file in UTF-8 \(.*unpack it with gunzip"):
+        with pytest.raises(CommandError, match=r"other\.csv is not a CSV file in UTF-8 \(.*unpack it with gunzip"):
             known_prices([other])
     # Elastic File System has a usage type of the same name.
     other.write_text(head + row.format("AmazonEFS"))

@@ -106,7 +106,7 @@ def test_what_cannot_be_dropped_is_named_and_nothing_is_written() -> None:
         drop(store, "acme", "acne")
     with pytest.raises(CommandError, match="no inventory of other by configuration weekly entered objects"):
         drop(store, "other", configuration="weekly")
-    with pytest.raises(CommandError, match="objects is no table with `mode: inventory`"):
+    with pytest.raises(CommandError, match="objects is not a table with `mode: inventory`"):
         drop(store, "acme", inventories=False)
     assert store == {}
 

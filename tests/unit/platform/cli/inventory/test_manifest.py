@@ -199,6 +199,6 @@ def test_a_statement_that_may_change_something_is_refused_before_spark_sees_it(
 ) -> None:
     """Spark Connect runs a command at once: it would be done before its columns are looked at."""
     lake = MagicMock()
-    with pytest.raises(CommandError, match="this is no query, or may change something: `tidegate sql` runs"):
+    with pytest.raises(CommandError, match="this is not a query, or may change something: `tidegate sql` runs"):
         run_manifest(Console(), lake, Store(), ManifestQuestion(sql=sql, to=TO), "111122223333")  # type: ignore[arg-type]
     lake.delta.session.sql.assert_not_called()

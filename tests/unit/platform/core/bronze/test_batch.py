@@ -283,7 +283,7 @@ def test_a_missing_field_is_an_error_that_names_the_object(field: str) -> None:
 
 
 @pytest.mark.parametrize("body", ["", "x", "[]", "null", "3", '{"format":2}', '{"format":1,"more":1}'])
-def test_what_is_no_batch_is_an_error_that_names_the_object(body: str) -> None:
+def test_what_is_not_a_batch_is_an_error_that_names_the_object(body: str) -> None:
     with pytest.raises(ValueError, match=r"^here is not a batch: "):
         Batch.from_json(body, "here")
 

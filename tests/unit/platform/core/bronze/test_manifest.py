@@ -123,7 +123,7 @@ def test_an_id_of_an_older_lake_has_the_number_of_hints(stem: str) -> None:
         "01HXYZ0000000000000000000A-٣",
     ],
 )
-def test_other_names_are_no_manifests(stem: str) -> None:
+def test_other_names_are_not_manifests(stem: str) -> None:
     with pytest.raises(ValueError, match="not the id of a manifest"):
         tally_of(stem)
 

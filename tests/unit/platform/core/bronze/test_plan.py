@@ -216,7 +216,7 @@ def test_a_file_that_after_load_removed_is_moved_and_not_removed(
     for row in plan.rows:
         assert row.event_id == ("m#0" if has_event else None), "an event has its own row"
         stay = {"moved": "e1", "removed": state.etag}.get(str(row.status))
-        assert row.etag == stay, "the same bytes again are no new file"
+        assert row.etag == stay, "the same bytes again are not a new file"
 
 
 def test_the_same_bytes_again_after_they_were_moved_are_a_duplicate() -> None:

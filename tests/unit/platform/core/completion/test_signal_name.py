@@ -26,8 +26,8 @@ def test_the_ending_of_the_name_gives_the_kind(pattern: str, kind: SignalKind) -
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        ("", "is no name of a file"),
-        ("runs/_SUCCESS", "is no name of a file"),
+        ("", "is not a name of a file"),
+        ("runs/_SUCCESS", "is not a name of a file"),
         ("*", "matches too much"),
         ("*.*", "matches too much"),
         ("a*b*", "matches too much"),

@@ -13,7 +13,7 @@ from tidegate.platform.core.config.csv_options import CsvOptions
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_a_line_within_quotes_is_no_comment(seed: int) -> None:
+def test_a_line_within_quotes_is_not_a_comment(seed: int) -> None:
     random = Random(seed)
     rows = [["".join(random.choices('a#,\n"', k=random.randint(1, 4))) for _ in range(2)] for _ in range(5)]
     text = io.StringIO(newline="")

@@ -393,7 +393,7 @@ def test_csv_options(tmp_path: Path) -> None:
     ("options", "expected"),
     [
         ("{delimiter: ';;'}", "csv.delimiter: "),
-        ("{encoding: klingon}", "csv.encoding: 'klingon' is no encoding, such as utf-8, windows-1252 or utf-16"),
+        ("{encoding: klingon}", "csv.encoding: 'klingon' is not an encoding, such as utf-8, windows-1252 or utf-16"),
         ("{decimal: ';'}", "csv.decimal: "),
         ("{seperator: ';'}", "csv.seperator: "),
     ],
@@ -555,7 +555,7 @@ def test_cron_schedules(tmp_path: Path, cron: str) -> None:
         ("² * * * *", "not a valid minute"),
     ],
 )
-def test_what_is_no_cron_schedule(tmp_path: Path, cron: str, reason: str) -> None:
+def test_what_is_not_a_cron_schedule(tmp_path: Path, cron: str, reason: str) -> None:
     (problem,) = problems(tmp_path, SMALL + SILVER + f'      schedule: "{cron}"\n')
     assert problem.startswith("lake.yaml:10: tables[0].silver.schedule: ")
     assert reason in problem
@@ -566,10 +566,10 @@ def test_what_is_no_cron_schedule(tmp_path: Path, cron: str, reason: str) -> Non
     [
         ("{}", "queues[0]: give exactly one of url and name"),
         ("{name: a, url: 'https://q'}", "queues[0]: give exactly one of url and name"),
-        ("{url: events}", "queues[0].url: 'events' is no URL of a queue; `name` takes a queue's name"),
+        ("{url: events}", "queues[0].url: 'events' is not a URL of a queue; `name` takes a queue's name"),
         (
             "{name: 'https://q'}",
-            "queues[0].name: 'https://q' is no name of a queue; `url` takes a queue's URL",
+            "queues[0].name: 'https://q' is not a name of a queue; `url` takes a queue's URL",
         ),
     ],
 )
@@ -578,7 +578,7 @@ def test_problems_of_a_queue(tmp_path: Path, queue: str, expected: str) -> None:
     assert problem == f"lake.yaml:2: {expected}"
 
 
-@pytest.mark.limit("Tables", "The lake root is in a bucket that is no source bucket.")
+@pytest.mark.limit("Tables", "The lake root is in a bucket that is not a source bucket.")
 def test_the_lake_root_never_notifies_itself(tmp_path: Path) -> None:
     (problem,) = problems(tmp_path, SMALL.replace("s3://lake/x", "s3://landing/lake"))
     assert problem.startswith("lake.yaml:1: lake.root: the bucket 'landing' is also a source bucket")
@@ -603,10 +603,10 @@ def test_prefixes_that_only_begin_alike_do_not_overlap(tmp_path: Path) -> None:
         ("after_load: delet", 9, "tables[0].after_load: input should be 'keep' or 'delete'"),
         ("after_load: {mov: s3://xyz/y/}", 9, "tables[0].after_load.mov: unknown field; did you mean 'move'?"),
         ("after_load: {}", 9, "tables[0].after_load: give exactly one of move (s3://bucket/folder/) and tag"),
-        ("after_load: {move: s3://xyz/y}", 9, "tables[0].after_load.move: 's3://xyz/y' is no folder"),
+        ("after_load: {move: s3://xyz/y}", 9, "tables[0].after_load.move: 's3://xyz/y' is not a folder"),
         ("after_load: {tag: {a: 1}}", 9, "tables[0].after_load.tag.a: must be text, and YAML reads this as 1"),
         ("after_load: {move: s3://landing/t/done/}", 9, "overlaps s3://landing/t/ of tables[0], which would take"),
-        ("after_load: {move: s3://landing/}", 9, "tables[0].after_load.move: 's3://landing/' is no folder"),
+        ("after_load: {move: s3://landing/}", 9, "tables[0].after_load.move: 's3://landing/' is not a folder"),
         ("after_load: {move: s3://lake/x/done/}", 9, "overlaps the lake root s3://lake/x; move to a folder outside it"),
         (
             "after_load: delete\n    silver: {keys: [a], order: b, every: 9, on_removed: full}",
@@ -626,7 +626,7 @@ def test_problems_of_after_load(tmp_path: Path, more: str, line: int, expected: 
     [
         ("completion: _SUCCESS", "tables[0].completion: it needs `format`"),
         ("format: json\n    completion: '*.json'", "'*.json' would match the files of the table"),
-        ("format: json\n    completion: a/_SUCCESS", "'a/_SUCCESS' is no name of a file"),
+        ("format: json\n    completion: a/_SUCCESS", "'a/_SUCCESS' is not a name of a file"),
     ],
 )
 def test_problems_of_completion(tmp_path: Path, more: str, expected: str) -> None:
@@ -726,8 +726,8 @@ def test_the_file_itself(tmp_path: Path) -> None:
         ("[{name: q}, {name: q}]", "queues[1]: 'q' is also the name of queues[0]; queues differ by name"),
         ("[{name: q.fifo}]", "queues[0]: a queue of events is a standard queue: the dead letters of a FIFO queue"),
         ("[{name: q, dlq: q}]", "queues[0]: 'q' is the queue itself; `dlq` takes the name of the queue of its dead"),
-        ("[{name: q, dlq: 'https://sqs/1/d'}]", "queues[0].dlq: 'https://sqs/1/d' is no name of a queue"),
-        ("[{name: q, dlq: 'arn:aws:sqs:r:1:d'}]", "queues[0].dlq: 'arn:aws:sqs:r:1:d' is no name of a queue"),
+        ("[{name: q, dlq: 'https://sqs/1/d'}]", "queues[0].dlq: 'https://sqs/1/d' is not a name of a queue"),
+        ("[{name: q, dlq: 'arn:aws:sqs:r:1:d'}]", "queues[0].dlq: 'arn:aws:sqs:r:1:d' is not a name of a queue"),
         ("[{name: q, dlq: p}, {name: p}]", "queues[0].dlq: 'p' is a queue of `queues` as well; dead letters need"),
         (
             "[{url: http://a/1/q, dlq: d}, {url: http://b/1/p, dlq: d}]",
@@ -756,7 +756,7 @@ class TestEnvironment:
         (tmp_path / "lake.yaml").write_text(SMALL.replace("x", "${TIDEGATE_TEST_ROOT}"), encoding="utf-8")
         assert load_lake(tmp_path / "lake.yaml").lake.root == "s3://lake/z"
 
-    def test_an_empty_default_is_no_value(self, tmp_path: Path) -> None:
+    def test_an_empty_default_is_not_a_value(self, tmp_path: Path) -> None:
         config = load(tmp_path, SMALL.replace("{name: events}", '{name: events, dlq: "${DLQ:-}"}'))
         assert config.queues[0].dlq is None
 

@@ -69,7 +69,7 @@ def test_a_component_file_may_have_other_components(tmp_path: Path) -> None:
         ),
         ("inline:", "lake:", "1: the component has no lake in `inline`; if it has `lake`, name that file instead"),
         ("type:", "type: x\ntype:", "2: type: given twice, first in line 1; remove one"),
-        ("    tables:", "---\ntables:", "9: a document without `type` is no component"),
+        ("    tables:", "---\ntables:", "9: a document without `type` is not a component"),
         (
             "type:",
             "attributes: {inline: {}}\ntype: y\n---\ntype:",

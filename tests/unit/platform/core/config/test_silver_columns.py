@@ -80,7 +80,7 @@ def test_without_silver_or_with_row_bronze_may_have_any_name() -> None:
     assert reserved_in_bronze(row) == frozenset()
 
 
-def test_a_column_that_the_table_has_already_is_no_new_one() -> None:
+def test_a_column_that_the_table_has_already_is_not_a_new_one() -> None:
     field = Field("_tidegate_x", Simple("string"))
     schema = TableSchema((field,), reserved=frozenset({"_deleted"}))
     assert schema.accept_fields([field], "evolve") is schema

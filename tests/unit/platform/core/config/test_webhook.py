@@ -63,13 +63,17 @@ def test_a_webhook_with_its_defaults_and_with_everything(tmp_path: Path) -> None
         ("name: shop", "name: Shop", "name: use lower-case letters, digits, underscores and hyphens"),
         ("name: shop", "name: a/b", "name: use lower-case letters"),
         ("name: shop", "name: readyz", "name: /readyz is an address of the server itself"),
-        ("queue: orders-rows", "queue: events", "queue: 'events' is no row queue of a table (row queues: orders-rows)"),
+        (
+            "queue: orders-rows",
+            "queue: events",
+            "queue: 'events' is not a row queue of a table (row queues: orders-rows)",
+        ),
         ("verification: shopify", "verification: paypal", "verification: input should be 'standard', 'github'"),
         ("[{env: SHOP}]", "[]", "secrets: needs at least one entry"),
         ("[{env: SHOP}]", "[{}]", "secrets[0]: give exactly one of env and file"),
         ("[{env: SHOP}]", "[{env: A, file: b}]", "secrets[0]: give exactly one of env and file"),
         ("secrets", "header: x-a, secrets", "header: only `verification: secret` has a header of its own; remove it"),
-        ("shopify", "secret, header: 'a b'", "header: 'a b' is no name of an HTTP header"),
+        ("shopify", "secret, header: 'a b'", "header: 'a b' is not a name of an HTTP header"),
         ("secrets", "max_bytes: 1048576, secrets", "max_bytes: input should be less than or equal to 1047552"),
         ("secrets", "rate: 0, secrets", "rate: input should be greater than 0"),
         ("secrets", "retry_days: 31, secrets", "retry_days: input should be less than or equal to 30"),
@@ -104,9 +108,9 @@ def test_conflicts_are_reported_together_with_other_errors(tmp_path: Path) -> No
 
 def test_a_queue_that_is_not_valid_has_one_error(tmp_path: Path) -> None:
     text = LAKE.replace("row_queue: {name: orders-rows}", "row_queue: {name: 'no name'}") + SHOP
-    assert "tables[0].row_queue.name: 'no name' is no name of a queue" in problem(tmp_path, text)
+    assert "tables[0].row_queue.name: 'no name' is not a name of a queue" in problem(tmp_path, text)
 
 
 def test_without_row_queues_the_error_says_so(tmp_path: Path) -> None:
     text = LAKE.replace("row_queue: {name: orders-rows}", "prefix: s3://landing/orders/") + SHOP
-    assert problem(tmp_path, text).endswith("'orders-rows' is no row queue of a table (no table has a `row_queue`)")
+    assert problem(tmp_path, text).endswith("'orders-rows' is not a row queue of a table (no table has a `row_queue`)")

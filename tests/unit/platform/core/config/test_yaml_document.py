@@ -25,7 +25,7 @@ def test_aliases_that_stand_for_millions_of_values_are_refused_at_once() -> None
     assert len(document.lines) < 30_000
 
 
-def test_aliases_are_read_and_many_values_are_no_flood() -> None:
+def test_aliases_are_read_and_many_values_are_not_a_flood() -> None:
     columns = "columns: &c {id: int, at: timestamp}\n"
     tables = "tables:\n" + "".join(f"- {{name: t{n}, columns: *c}}\n" for n in range(3_000))
     document = read_yaml(columns + tables)
@@ -68,7 +68,7 @@ def test_a_literal_variable_can_be_written() -> None:
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("default", ["", ":-none"])
-def test_a_variable_that_holds_a_secret_is_no_value(name: str, default: str) -> None:
+def test_a_variable_that_holds_a_secret_is_not_a_value(name: str, default: str) -> None:
     document = read_yaml(f"root: s3://bucket/${{{name}{default}}}/x", {name: "wJalr"})
     (problem,) = document.problems
     assert (document.text_of(problem), document.line_of(problem.where)) == (

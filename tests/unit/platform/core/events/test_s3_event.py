@@ -172,7 +172,7 @@ def test_good_records_survive_bad_neighbours() -> None:
         ("bad_eventbridge_no_key", "the event has no readable detail.object.key"),
     ],
 )
-def test_what_is_no_event_is_rejected_with_its_reason(name: str, reason: str) -> None:
+def test_what_is_not_an_event_is_rejected_with_its_reason(name: str, reason: str) -> None:
     body = parsed(name)
     (reject,) = body.rejects
     assert reject.reason.startswith(reason)
@@ -211,7 +211,7 @@ def test_bodies_that_upset_a_parser_are_rejected_in_a_short_sentence(body: str) 
     assert len(reject.reason) < 1_000
 
 
-def test_of_many_records_that_are_no_events_few_are_kept_while_they_are_counted(
+def test_of_many_records_that_are_not_events_few_are_kept_while_they_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[str] = []
@@ -226,7 +226,7 @@ def test_of_many_records_that_are_no_events_few_are_kept_while_they_are_counted(
     found = parse_body('{"Records":[' + "1," * 100_000 + good + "]}", "m")
     (reject,) = found.rejects
     assert (reject.records, reject.event_id, len(found.events), found.received) == (100_000, "m#0", 1, 100_001)
-    assert "100000 of its 100001 records are no events" in reject.reason
+    assert "100000 of its 100001 records are not events" in reject.reason
     assert len(made) < 50
 
 
@@ -381,7 +381,7 @@ def test_events_are_of_the_services_that_are_known(source: Any) -> None:
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_a_body_that_has_a_member_twice_is_no_event(wrapped: bool) -> None:
+def test_a_body_that_has_a_member_twice_is_not_an_event(wrapped: bool) -> None:
     """It is forwarded as it is, and another consumer may take the other member."""
     body = _with("size", 1)
     twice = f"{body[:-1]}, {_with('key', 'b.csv')[1:]}"

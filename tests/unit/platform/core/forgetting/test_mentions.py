@@ -1,4 +1,4 @@
-"""Whether a text that is no proper row names a subject. Java reads the same texts (`SuppressionTest`)."""
+"""Whether a text that is not a proper row names a subject. Java reads the same texts (`SuppressionTest`)."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_every_number_is_found_in_each_of_its_spellings(
 
 
 @given(text=st.text("+-.,eE0123456789", max_size=12))
-def test_what_is_no_number_has_no_plain_spelling(text: str) -> None:
+def test_what_is_not_a_number_has_no_plain_spelling(text: str) -> None:
     try:
         with localcontext(prec=MAX_DIGITS):
             value = Decimal(text.replace(",", ".", 1))

@@ -69,7 +69,7 @@ def test_numbers_with_their_scale_and_times_of_day_are_decoded() -> None:
     )
 
 
-def test_a_tombstone_is_no_problem_of_a_feed() -> None:
+def test_a_tombstone_is_not_a_problem_of_a_feed() -> None:
     rows = b'{"op": "d", "before": {"id": 1}}\nnull\n{"op": "c", "after": {"id": 2, "n": 1}}\n'
     sniffed = sniff_json(rows, whole=True)
     assert (sniffed.problems, sniffed.columns["after"]) == ([], "struct<`id`: bigint, `n`: bigint>")
@@ -122,7 +122,7 @@ def test_the_key_of_a_debezium_table_is_what_its_deletes_have() -> None:
         ([{"Op": "I", **row} for row in LINES], "2 values of it came with several inserts"),
     ],
 )
-def test_a_guess_that_the_sample_contradicts_is_no_proposal(rows: list[dict[str, Any]], why: str) -> None:
+def test_a_guess_that_the_sample_contradicts_is_not_a_proposal(rows: list[dict[str, Any]], why: str) -> None:
     silver, notes = proposed(*rows)
     assert silver["keys"] == ["<primary key>"]
     assert notes[0].startswith(f"keys: order_id alone is not the key: {why}")

@@ -219,7 +219,7 @@ def test_json_of_every_shape(text: str) -> None:
 
 
 def test_a_json_column_has_the_fields_of_all_objects() -> None:
-    """A field that is null in every object is no column of the future table."""
+    """A field that is null in every object is not a column of the future table."""
     lines = (
         '{"n":1,"a":{"id":1,"name":null,"tags":[]},"none":null,"mixed":{"x":1}}',
         '{"n":2.5,"a":{"id":2.5,"name":"Ann","tags":[1,null,"x"]},"b":{"c":null},"mixed":1}',
@@ -352,7 +352,7 @@ def test_no_file_keeps_the_others_from_being_listed(tmp_path: Path, name: str, b
 
 
 def test_files_of_one_table_have_its_columns_in_any_case_and_add_to_its_structs() -> None:
-    """The schema of a table has the same rules: two spellings are one column, and a new field is no difference."""
+    """The schema of a table has the same rules: two spellings are one column, and a new field is not a difference."""
     (guess,) = guess_tables("landing", [Entry("cars/a.json", 9)])
     assert guess.take({"Year": "string", "who": "struct<`first name`: string>", "n": "int"}) == []
     assert guess.take({"year": "bigint", "who": "struct<`age`: bigint>", "n": "bigint"}) == ["Year", "n"]
@@ -430,13 +430,13 @@ def test_the_lake_of_a_folder_is_one_that_the_local_platform_creates(tmp_path: P
 
 
 @pytest.mark.parametrize("sniff", [sniff_csv, sniff_json])
-def test_a_file_that_is_no_text_has_no_columns(sniff: Any) -> None:
+def test_a_file_that_is_not_text_has_no_columns(sniff: Any) -> None:
     with pytest.raises(ValueError, match=r"^it is a ZIP archive"):
         sniff(b"PK\x03\x04\n,\n", whole=True)
 
 
 @pytest.mark.limit("Files", "Workbooks of Excel (`.xlsx`) and other archives are not read: save each sheet as CSV.")
-def test_a_workbook_is_no_table(tmp_path: Path) -> None:
+def test_a_workbook_is_not_a_table(tmp_path: Path) -> None:
     (tmp_path / "prices").mkdir()
     (tmp_path / "prices" / "book.xlsx").write_bytes(b"PK\x03\x04" + bytes(60))
     printed = io.StringIO()
@@ -470,7 +470,7 @@ def test_a_first_row_that_looks_like_values_is_reported(header: str, values: str
 
 
 @pytest.mark.parametrize("header", ["id,name", "country,2019,2020", "_c0,a1,1st", "id,"])
-def test_names_are_no_values(header: str) -> None:
+def test_names_are_not_values(header: str) -> None:
     assert header_doubt(header.split(",")) is None
 
 

@@ -25,5 +25,5 @@ def test_an_ending_of_another_unpacker_is_refused_by_name(ending: str) -> None:
 @pytest.mark.parametrize(
     "key", ["t/a.json", "t/a.json.gz", "t/a.bz2/b", "t/a.bz2.json", "t/a.BZ2", "t/bz2", "t/a.zstd"]
 )
-def test_other_names_are_no_obstacle(key: str) -> None:
+def test_other_names_are_not_an_obstacle(key: str) -> None:
     assert refusal(key) is None

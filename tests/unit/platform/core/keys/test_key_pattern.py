@@ -37,12 +37,12 @@ def test_a_key_matches_as_a_whole_and_in_one_way(pattern: str, key: str, parts: 
 @pytest.mark.parametrize(
     ("pattern", "error"),
     [
-        ("", "is no pattern of a key"),
-        ("/a", "is no pattern of a key"),
+        ("", "is not a pattern of a key"),
+        ("/a", "is not a pattern of a key"),
         ("{a", "without its other half"),
         ("a}b", "without its other half"),
-        ("{A}/x", "'A' is no name of a part"),
-        ("{}/x", "'' is no name of a part"),
+        ("{A}/x", "'A' is not a name of a part"),
+        ("{}/x", "'' is not a name of a part"),
         ("{a}/{a}", "the part {a} comes twice"),
         ("{a}{b}", "nothing says where the first of two parts ends"),
         ("x/{a}*", "nothing says where the first of two parts ends"),

@@ -1,4 +1,4 @@
-"""What is no text is named, and a text is never taken for something else."""
+"""What is not text is named, and a text is never taken for something else."""
 
 from __future__ import annotations
 

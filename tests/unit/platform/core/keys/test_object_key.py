@@ -104,7 +104,7 @@ def test_conventional_prefix(key: str, prefix: str) -> None:
         "2024/05/01/13/region=eu/",
     ],
 )
-def test_dates_at_the_end_are_no_part_of_the_prefix(folders: str) -> None:
+def test_dates_at_the_end_are_not_part_of_the_prefix(folders: str) -> None:
     assert conventional_prefix(f"logs/{folders}x.json") == "logs/"
     assert conventional_prefix(f"a/logs/{folders}x.json") == "a/logs/"
     assert conventional_prefix(f"{folders}x.json") == ""
@@ -131,7 +131,7 @@ def test_dates_at_the_end_are_no_part_of_the_prefix(folders: str) -> None:
         "logs/2024-05-01\n/",
     ],
 )
-def test_what_is_no_date_at_the_end_stays(prefix: str) -> None:
+def test_what_is_not_a_date_at_the_end_stays(prefix: str) -> None:
     assert conventional_prefix(f"{prefix}x.json") == prefix
 
 

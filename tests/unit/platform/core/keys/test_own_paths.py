@@ -6,7 +6,7 @@ from tidegate.platform.core.keys.object_key import is_hidden
 from tidegate.platform.core.keys.own_paths import copy_key, copy_path, log_path
 
 
-def test_a_copy_is_no_source_and_never_another_object_s() -> None:
+def test_a_copy_is_not_a_source_and_never_another_object_s() -> None:
     key, prefix = "shop/day=1/a b.parquet", "shop/"
     assert copy_key(key, "e1", prefix) == "shop/_tidegate/copies/day=1/a b.parquet/e1.parquet"
     assert is_hidden(copy_key(key, "e1", prefix))

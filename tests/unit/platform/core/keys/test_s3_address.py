@@ -41,7 +41,7 @@ def test_an_address_is_read_and_written() -> None:
     assert (S3Address("b", "a/c").bare, S3Address("b").bare) == ("b/a/c", "b")
 
 
-def test_a_name_or_a_folder_is_no_address() -> None:
+def test_a_name_or_a_folder_is_not_an_address() -> None:
     assert [text for text in ("s3://b/a", "s3://", "orders", "b/a", "./s3") if S3Address.names(text)] == [
         "s3://b/a",
         "s3://",
@@ -49,12 +49,12 @@ def test_a_name_or_a_folder_is_no_address() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["", "b/a", "s3a://b/a", "s3:///a", "https://b/a"])
-def test_what_is_no_address_is_refused(wrong: str) -> None:
+def test_what_is_not_an_address_is_refused(wrong: str) -> None:
     with pytest.raises(ValueError, match="s3://bucket/key"):
         S3Address.parse(wrong)
 
 
-def test_a_path_of_s3_is_no_path_of_spark() -> None:
+def test_a_path_of_s3_is_not_a_path_of_spark() -> None:
     with pytest.raises(ValueError, match="s3a://bucket/key"):
         S3Address.parse_s3a("s3://b/a")
 

@@ -150,6 +150,6 @@ def test_pinned_for_ever(uri: str, encoded: str, sql_name: str) -> None:
         ("landing", "\ud800/", "not valid Unicode"),
     ],
 )
-def test_refuses_what_is_no_table_prefix(bucket: str, prefix: str, reason: str) -> None:
+def test_refuses_what_is_not_a_table_prefix(bucket: str, prefix: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         TableKey(bucket, prefix)

@@ -71,7 +71,7 @@ def test_tags_are_asked_for_only_if_no_earlier_rule_matches() -> None:
     ("key", "attributes", "tags", "why"),
     [
         ("z/1.json", {}, {}, "no rule of `event_types` matches it"),
-        ("z/1.json", {"kind": None}, {}, "its attribute 'kind' is no text"),
+        ("z/1.json", {"kind": None}, {}, "its attribute 'kind' is not text"),
         ("z/1.json", {}, "the object is gone", "its tags are not readable: the object is gone"),
         ("exports/a b.json", {}, {}, "the rule for keys like exports/{type}.json gives 'a b': use up to 256 letters"),
     ],

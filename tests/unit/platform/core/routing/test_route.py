@@ -96,7 +96,7 @@ def test_discovery_registers_parquet_if_lake_yaml_says_so() -> None:
         assert found.spec.mode == mode
 
 
-#: Bucket, key, and why it is no source.
+#: Bucket, key, and why it is not a source.
 OWN_FILES = [
     ("lake", "root/inbox/landing.x/1.json", "is below the lake root s3://lake/root"),
     ("landing", "erp/orders/", "folder marker"),

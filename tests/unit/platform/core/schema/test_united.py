@@ -44,7 +44,7 @@ def test_each_column_is_there_once() -> None:
 
 
 @given(st.permutations([[Field("n", Simple("void"))], [Field("N", Simple("long"))], [Field("n", Simple("void"))]]))
-def test_a_column_without_a_value_is_no_reason_for_text(shown: list[list[Field]]) -> None:
+def test_a_column_without_a_value_is_not_a_reason_for_text(shown: list[list[Field]]) -> None:
     assert [field.type for field in narrowest_columns(shown)] == [Simple("long")]
     assert narrowest_columns([[Field("n", Simple("void"))]]) == [Field("n", Simple("string"))]
     assert common_type(Simple("void"), Array(Simple("long"))) == Simple("string"), "no cell holds a list"

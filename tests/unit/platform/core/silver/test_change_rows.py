@@ -46,7 +46,7 @@ def test_an_update_is_one_pair_by_either_merge() -> None:
     ]
 
 
-def test_a_tombstone_is_no_row() -> None:
+def test_a_tombstone_is_not_a_row() -> None:
     assert changed(*TO_TOMBSTONE) == [("delete", 3, "a")]
     assert changed(*BACK) == [("insert", 4, "b")]
     assert changed(*PURGED) == []

@@ -39,7 +39,7 @@ def test_each_part_of_a_key_gets_its_value(
         (("a$b", "`c`"), [], "write 'a$b=…' '`c`=…'"),
     ],
 )
-def test_what_is_no_key_is_refused_with_what_to_write(keys: tuple[str, ...], given: list[str], problem: str) -> None:
+def test_what_is_not_a_key_is_refused_with_what_to_write(keys: tuple[str, ...], given: list[str], problem: str) -> None:
     with pytest.raises(WrongKey, match=problem.replace("(", r"\(").replace(")", r"\)").replace("$", r"\$")):
         key_values("silver.orders", keys, given)
 

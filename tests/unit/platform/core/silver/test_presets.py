@@ -147,7 +147,7 @@ def test_a_snapshot_without_a_position_has_the_order_that_the_first_change_has()
     mysql = {**POSTGRES, "source": "struct<file:string,pos:bigint,row:int>"}
     file, *others = merge_rules(silver(mysql), fields(mysql), types).order_values
     assert "repeat('~', length(regexp_extract(`source`.`file`, '(?<![0-9])([0-9]++)$', 1)) - 6)" in file, (
-        "the text is no order"
+        "the text is not an order"
     )
     assert others == ["`source`.`pos`", "`source`.`row`"]
     numbers = {**mysql, "source": "struct<file:bigint,pos:bigint,row:int>"}
@@ -243,7 +243,7 @@ def test_an_encoding_is_a_name_or_a_decimal() -> None:
     assert encoding("decimal(12, 2)").sql("n", parse_sql_type("decimal(10,2)")) == "CAST(n AS decimal(12,2))"
     assert encoding("milliseconds").sql("t", Simple("timestamp")) == "CAST(t AS timestamp)"
     for wrong in ("decimal", "decimal(39, 2)", "day"):
-        with pytest.raises(ValueError, match=r"is no encoding: use days|decimal|precision"):
+        with pytest.raises(ValueError, match=r"is not an encoding: use days|decimal|precision"):
             encoding(wrong)
 
 

@@ -260,7 +260,7 @@ def test_a_rebuild_that_is_not_recorded_as_ended_keeps_others_out() -> None:
         ({**SCD2, "order": "at"}, {**SCD2, "order": ["AT"]}),
     ],
 )
-def test_case_and_spaces_are_no_change(before: dict[str, Any], now: dict[str, Any]) -> None:
+def test_case_and_spaces_are_not_a_change(before: dict[str, Any], now: dict[str, Any]) -> None:
     assert refused(silver(**before), silver(**now)) is None
 
 
@@ -276,7 +276,7 @@ def test_other_columns_may_have_another_value() -> None:
     assert refused(before, now) is None
 
 
-def test_other_spellings_are_no_change() -> None:
+def test_other_spellings_are_not_a_change() -> None:
     assert refused(silver(keys=["id", "v"]), silver(keys=["V", "ID"])) is None
     old, new = (silver(**{name: "op = 'd'"}) for name in ("delete_when", "apply_as_deletes"))
     assert recorded_options(old) == recorded_options(new)

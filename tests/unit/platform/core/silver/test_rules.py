@@ -64,7 +64,7 @@ def test_silver_keeps_what_its_rows_do_not_show() -> None:
     assert own_columns(spec) == ("_deleted", "_changed_batch", "_changed_at", "_key", "_order")
 
 
-def test_a_text_for_unchanged_values_is_no_variable_of_spark() -> None:
+def test_a_text_for_unchanged_values_is_not_a_variable_of_spark() -> None:
     """Spark substitutes `${…}` in a SQL text, inside literals too."""
     spec = SilverSpec(keys=("id",), order=("id",), unavailable="${same}", every=9)
     rules = merge_rules(spec, (Field("id", BIGINT), Field("note", Simple("string"))), types)

@@ -37,7 +37,7 @@ def paths(subject: str | list[str], bronze: dict[str, str] = PLAIN, **options: A
     return found[subject[0]] if len(subject) == 1 else found
 
 
-def test_a_field_of_a_column_is_no_column_of_its_last_name() -> None:
+def test_a_field_of_a_column_is_not_a_column_of_its_last_name() -> None:
     assert paths("customer.id") == [("customer", "id")]
     assert paths("Customer.ID") == [("customer", "id")]
     assert paths("mail") == [("mail",)]

@@ -132,7 +132,7 @@ def test_sixty_million_small_objects_stay_where_they_are() -> None:
         ([stored(9, 1000)], 36, "INTELLIGENT_TIERING"),  # not monitored, and so FREQUENT for ever
     ],
 )
-def test_what_cannot_be_or_saves_nothing_is_no_advice(sums: list[StoredSum], months: int, target: str) -> None:
+def test_what_cannot_be_or_saves_nothing_is_not_advice(sums: list[StoredSum], months: int, target: str) -> None:
     assert only(sums, months, (target,)) is None
 
 
@@ -158,7 +158,7 @@ def test_small_objects_are_billed_as_larger_ones_even_if_transitions_are_free() 
     assert found.saving == pytest.approx(1000 * (100_000 * 0.021 - 131_072 * 0.004) / GIGABYTE)
 
 
-def test_a_class_without_a_price_is_no_advice() -> None:
+def test_a_class_without_a_price_is_not_advice() -> None:
     bare = StoragePrices("USD", "x", {"STANDARD": ((0.0, 1.0),), "GLACIER_IR": ((0.0, 0.1),)})
     assert advice_for([stored(9, 1 << 30)], bare, 12) == []
     assert without_price([stored(9, 1 << 30)], bare) == ["GLACIER_IR", "INTELLIGENT_TIERING", "STANDARD_IA"]

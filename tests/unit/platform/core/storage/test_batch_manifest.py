@@ -79,7 +79,7 @@ def test_the_columns_of_a_query_are_the_fields_of_a_job() -> None:
 
 @pytest.mark.parametrize("bucket", ["a/b", "../x", "1", "two words", "a,b", "ü" * 5])
 def test_a_bucket_whose_name_no_bucket_has_is_refused(bucket: str) -> None:
-    with pytest.raises(BatchManifestError, match="is no name of a bucket"):
+    with pytest.raises(BatchManifestError, match="is not a name of a bucket"):
         list(manifest_lines([ListedObject(bucket, "a")], with_versions=False))
 
 

@@ -39,7 +39,7 @@ def test_each_bucket_is_forecast_by_itself() -> None:
     assert growth([], 1) == []
 
 
-def test_buckets_that_are_enabled_one_after_the_other_are_no_growth() -> None:
+def test_buckets_that_are_enabled_one_after_the_other_are_not_growth() -> None:
     """Ten a day, each of a constant size. The sum of their histories grows by ten buckets a day."""
     days = [day(f"b{number}", at, 100) for at in range(20) for number in range(10 * (at + 1))]
     total = growth(days, 3)[0]
@@ -54,7 +54,7 @@ def test_a_bucket_that_was_emptied_has_no_bytes_from_that_day_on() -> None:
     assert emptied.objects == 0
 
 
-def test_a_bucket_that_was_dropped_counts_until_then_and_is_no_line() -> None:
+def test_a_bucket_that_was_dropped_counts_until_then_and_is_not_a_line() -> None:
     days = [day("a", 0, 100), day("gone", 0, 40), day("a", 2, 110), day("gone", 1, 0)]
     drops = {(Subject("gone", "all"), FIRST + timedelta(days=1))}
     found = growth(days, 1, drops=drops)

@@ -134,7 +134,7 @@ def test_a_kept_history_is_read_as_it_was_written() -> None:
     kept = part.stored_history({(Subject("b", "all"), 7): (3, 1 << 50)})
     assert StoredHistory.from_json(kept.to_json(), "s3://x") == kept
     for body in ("", "[]", "{}", '{"known_from": null, "days": [[1]], "last": 1}'):
-        with pytest.raises(ValueError, match="s3://x is no history of inventories"):
+        with pytest.raises(ValueError, match="s3://x is not a history of inventories"):
             StoredHistory.from_json(body, "s3://x")
     assert StoredHistory.join_parts([]) == StoredHistory(0, [], None)
     assert StoredHistory.join_parts([kept, StoredHistory(9, [], date(2026, 1, 5))]).known_from == date(2026, 1, 5)

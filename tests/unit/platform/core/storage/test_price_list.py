@@ -90,8 +90,8 @@ def test_a_class_with_two_prices_has_none() -> None:
 @pytest.mark.parametrize(
     ("texts", "says"),
     [
-        (("a,b\n1,2\n",), "0.csv is no price list of AWS: it has no column SKU. Download https://"),
-        ((LIST.replace('"usageType"', '"x"'),), "0.csv is no price list of AWS: it has no column usageType"),
+        (("a,b\n1,2\n",), "0.csv is not a price list of AWS: it has no column SKU. Download https://"),
+        ((LIST.replace('"usageType"', '"x"'),), "0.csv is not a price list of AWS: it has no column usageType"),
         ((DEEP,), "0.csv has no prices of the class STANDARD: is it the list of AmazonS3? Download https://"),
         ((LIST, DEEP.replace("USD", "CNY")), "0.csv and 1.csv has prices in CNY and USD: give lists of one currency"),
         (

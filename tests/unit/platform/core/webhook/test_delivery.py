@@ -1,4 +1,4 @@
-"""What a verified delivery becomes: its text, its identity, or the reason why it is no row; and a sender's rate."""
+"""What a verified delivery becomes: its text, its identity, or the reason why it is not a row; and a sender's rate."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_an_id_that_no_attribute_can_carry_is_refused(id: str) -> None:
         ('{"_message_id": 1}', "its member _message_id has the name of a column"),
     ],
 )
-def test_what_is_no_row_says_why(body: str | bytes, reason: str) -> None:
+def test_what_is_not_a_row_says_why(body: str | bytes, reason: str) -> None:
     assert reason in why("github", body)
 
 
@@ -165,12 +165,12 @@ def test_a_body_with_a_byte_order_mark_and_huge_numbers_keeps_its_digits() -> No
 
 
 @pytest.mark.parametrize("scheme", ["github", "stripe"])
-def test_a_body_with_two_byte_order_marks_is_no_row(scheme: str) -> None:
+def test_a_body_with_two_byte_order_marks_is_not_a_row(scheme: str) -> None:
     for marks in ("\ufeff\ufeff", "\ufeff\ufeff\ufeff", "\ufeff \ufeff"):
         assert "the row is not JSON" in why(scheme, f'{marks}{{"id": "e", "a": 1}}')
 
 
-def test_slack_s_test_of_an_address_is_answered_and_is_no_row() -> None:
+def test_slack_s_test_of_an_address_is_answered_and_is_not_a_row() -> None:
     assert delivered("slack", '{"type": "url_verification", "challenge": "3eZb"}').challenge == "3eZb"
     assert delivered("slack", '{"type": "event_callback", "challenge": "3eZb"}').challenge is None
     assert delivered("github", '{"type": "url_verification", "challenge": "3eZb"}').challenge is None

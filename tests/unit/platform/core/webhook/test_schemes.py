@@ -177,7 +177,7 @@ def test_an_old_signature_and_one_of_the_future_are_refused_as_a_clock(name: str
 
 @pytest.mark.parametrize("name", WITH_TIME)
 @pytest.mark.parametrize("time", ["", "x", "-1", "1.5", "٣", "9" * 12, "9" * 400])
-def test_a_signed_time_that_is_no_time_is_refused(name: str, time: str) -> None:
+def test_a_signed_time_that_is_not_a_time_is_refused(name: str, time: str) -> None:
     _, received, _, header = EXAMPLES[name]
     forged = received.headers[header].replace("1492774577", time) if name == "stripe" else time
     headers = {**received.headers, header: forged}
@@ -193,13 +193,13 @@ def test_a_sender_may_sign_with_its_old_and_its_new_secret_at_once() -> None:
     verify("stripe", replace(received, headers=both))
 
 
-def test_an_asymmetric_signature_is_no_signature_of_ours() -> None:
+def test_an_asymmetric_signature_is_not_a_signature_of_ours() -> None:
     _, received, header, _ = EXAMPLES["standard"]
     headers = {**received.headers, header: received.headers[header].replace("v1,", "v1a,")}
     refused(Reason.SIGNATURE, lambda: verify("standard", replace(received, headers=headers)))
 
 
-def test_a_standard_body_that_is_no_text_is_no_row() -> None:
+def test_a_standard_body_that_is_not_text_is_not_a_row() -> None:
     received = replace(EXAMPLES["standard"][1], body=b"\xff")
     refused(Reason.NO_ROW, lambda: verify("standard", received))
 

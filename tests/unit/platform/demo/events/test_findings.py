@@ -92,7 +92,7 @@ def deepcopy_of(found: Subscriber) -> Subscriber:
 def test_each_event_and_each_quarantined_object_counts() -> None:
     accounts = Accounts(
         outcomes={"1": "committed", "2": "committed", "3": "committed", "4": "duplicate", "5": "quarantined"},
-        quarantined={"i2": "its line 1 is no JSON"},
+        quarantined={"i2": "its line 1 is not JSON"},
     )
     accounts.outcomes |= {"6": "malformed", "7": "waiting", "8": "duplicate"}
     accounts.events["tidegate-landing.exports.settlements"] = {"7", "8"}  # no outcome of these two is wrong

@@ -91,7 +91,7 @@ def test_a_message_counts_once_for_each_type_of_its_records() -> None:
     assert forwarded == {"messages": 2, "keys": [ORDERS, gone], "existing": [ORDERS]}
 
 
-def test_lines_of_the_output_that_is_no_table_are_in_folders_of_their_values() -> None:
+def test_lines_of_the_output_that_is_not_a_table_are_in_folders_of_their_values() -> None:
     search = "events/bulky/search/viewed/date=2026-03-02/{}.json"
     lines = [
         row("a", at="2026-03-03T01:00:00Z", cents=1, region="eu"),

@@ -18,7 +18,7 @@ def printed(report: EventsReport) -> str:
     return text
 
 
-def test_equal_counts_are_right_and_a_broken_subscriber_is_no_problem() -> None:
+def test_equal_counts_are_right_and_a_broken_subscriber_is_not_a_problem() -> None:
     report = EventsReport(types=200, events_sent=7, seconds=3.4)
     report.count("b compatible", "16 tables", 7, 7, "rows")
     report.compare("outcomes", {"committed": 7}, {"committed": 7})

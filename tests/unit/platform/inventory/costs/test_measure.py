@@ -54,14 +54,14 @@ def test_figures_of_lake_yaml_count_more_than_price_lists(tmp_path: Path) -> Non
 
 
 def test_an_unknown_figure_is_refused_with_those_that_are() -> None:
-    with pytest.raises(ValueError, match="'vcpu' is no unit of cost; give some of run_cpu, batch_cpu"):
+    with pytest.raises(ValueError, match="'vcpu' is not a unit of cost; give some of run_cpu, batch_cpu"):
         CostsSpec(figures={"vcpu": 1.0})
 
 
 @pytest.mark.parametrize("share", [0.0, 1.1])
-def test_a_utilization_that_is_no_share_is_refused(share: float) -> None:
+def test_a_utilization_that_is_not_a_share_is_refused(share: float) -> None:
     """Costs of compute are divided by it."""
-    with pytest.raises(ValueError, match=f"utilization: {share:g} is no share of the cores; give more than 0"):
+    with pytest.raises(ValueError, match=f"utilization: {share:g} is not a share of the cores; give more than 0"):
         CostsSpec(figures={"utilization": share})
     assert CostsSpec(figures={"utilization": 1.0}).figures == {"utilization": 1.0}
 
@@ -202,7 +202,7 @@ def test_a_damaged_table_is_named_and_the_others_have_their_costs(
     assert found.unread == {"landing.orders": "FILE_NOT_EXIST: part-0"}
 
 
-def test_a_lost_server_is_no_damage_of_tables(tmp_path: Path) -> None:
+def test_a_lost_server_is_not_damage_of_tables(tmp_path: Path) -> None:
     def lost() -> None:
         raise SparkUnreachable("no server")
 

@@ -191,7 +191,7 @@ def body(key: str, name: str = "ObjectCreated:Put") -> str:
 
 @each(ANSWERS)
 def test_one_of_many_probes(error: ClientError, about: str) -> None:
-    """HEAD of the look. What is no 403 and of the object is final: S3 has no object of such a key."""
+    """HEAD of the look. What is not a 403 and is about the object is final: S3 has no object of such a key."""
     found = ObjectStore(S3(error)).head_many("landing", KEYS)  # type: ignore[arg-type]
     assert sum(isinstance(probe, S3Found) for probe in found.values()) == MANY - 1
     status = error.response["ResponseMetadata"]["HTTPStatusCode"]

@@ -39,8 +39,8 @@ def test_a_queue_that_does_not_answer_is_given_up_within_a_tick() -> None:
     keys = Aws(region_name="us-east-1", aws_access_key_id="-", aws_secret_access_key="-")
     for config in (keys.queues("eu-west-1").meta.config, keys.queues(None).meta.config):
         attempts = config.retries["total_max_attempts"]
-        assert attempts == 2, "a lost packet is no trouble"
+        assert attempts == 2, "a lost packet is not trouble"
         assert attempts * (config.connect_timeout + config.read_timeout) < 30
-        assert config.read_timeout > 5, "a long poll of four seconds is no trouble"
+        assert config.read_timeout > 5, "a long poll of four seconds is not trouble"
     assert keys.client("cloudwatch").meta.config.read_timeout == 10
     assert keys.client("s3").meta.config.read_timeout == 60, "an object may be large"

@@ -47,7 +47,7 @@ def test_a_head_brings_the_checksum_in_the_same_request(
 
 
 @pytest.mark.parametrize(("encryption", "digested"), [("AES256", True), ("aws:kms", False), ("aws:kms:dsse", False)])
-def test_an_etag_is_no_digest_where_kms_encrypts(
+def test_an_etag_is_not_a_digest_where_kms_encrypts(
     encryption: str, digested: bool, s3: tuple[ObjectStore, Stubber]
 ) -> None:
     store, stub = s3
@@ -57,7 +57,7 @@ def test_an_etag_is_no_digest_where_kms_encrypts(
     assert found.digested == digested
 
 
-def test_the_etag_of_an_upload_in_parts_is_no_digest(s3: tuple[ObjectStore, Stubber]) -> None:
+def test_the_etag_of_an_upload_in_parts_is_not_a_digest(s3: tuple[ObjectStore, Stubber]) -> None:
     """Bytes that are uploaded in other parts have another etag. Only a checksum shows whether bytes are equal."""
     store, stub = s3
     stub.add_response("head_object", {**PLAIN, "ETag": '"e1-3"'}, ASKED)

@@ -179,7 +179,7 @@ def test_an_array_over_all_members_of_a_gzip_file_becomes_lines(packed: bytes) -
     ],
     ids=["open", "not UTF-8", "not gzip", "cut off", "large", "large when unpacked", "two arrays", "rubbish", "zeros"],
 )
-def test_an_object_that_is_no_array_is_named_with_its_fault(
+def test_an_object_that_is_not_an_array_is_named_with_its_fault(
     key: str, body: bytes, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MAX_BYTES", 1_000)

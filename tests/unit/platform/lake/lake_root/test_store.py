@@ -43,7 +43,7 @@ def test_a_stray_in_the_inbox_is_named_and_skipped(store: LakeStore, objects: Ob
     contents = store.inbox.contents()
     assert [(backlog.table, backlog.hints) for backlog in contents.waiting] == [(ITEMS, 1), (ORDERS, 1)]
     (stray,) = contents.strays
-    assert stray.startswith(f"s3://lake/root/{key} is no manifest and is skipped: ")
+    assert stray.startswith(f"s3://lake/root/{key} is not a manifest and is skipped: ")
     assert stray.endswith("Move it away")
     assert len(store.inbox.waiting_manifests(ORDERS)) == 1
     assert store.table_keys() == {ORDERS, ITEMS}
@@ -56,7 +56,7 @@ def test_a_stray_among_the_births_is_named_and_skipped(store: LakeStore, objects
     assert store.births.tables() == [ITEMS]
     assert store.table_keys() == {ITEMS}
     (stray,) = store.births.describe_strays()
-    assert stray == f"s3://lake/root/tables/{name} is no table's birth record and is skipped. Move it away"
+    assert stray == f"s3://lake/root/tables/{name} is not a table's birth record and is skipped. Move it away"
 
 
 def test_a_birth_record_that_cannot_be_read_is_named(store: LakeStore, objects: Objects) -> None:

@@ -12,7 +12,7 @@ from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.silver.expect.collapse import Collapse, inferred_text_order, misread_names, suspicious_joins
 
 
-def test_text_is_no_order_unless_somebody_chose_it() -> None:
+def test_text_is_not_an_order_unless_somebody_chose_it() -> None:
     parts = tuple(SimpleNamespace(column=path) for path in (("at",), ("seq",), ("made",), ("_message_id",), ()))
     types = tuple(simple_type(name) for name in ("string", "bigint", "string", "string", "string"))
     rules: Any = SimpleNamespace(order=parts, order_types=types)
@@ -37,7 +37,7 @@ def test_each_kind_is_a_sentence_with_what_to_do() -> None:
         "Give it a type in `columns`, or confirm `string` there",
         "the names of `GrÃ¶ÃŸe` look like UTF-8 that was read as another encoding",
         "2 columns joined in one run",
-        "Look whether the first line of a file was no header, or a file is of another table",
+        "Look whether the first line of a file was not a header, or a file is of another table",
         "`silver` names `before`, which no file has had yet",
         "Check that the names are right",
     ]

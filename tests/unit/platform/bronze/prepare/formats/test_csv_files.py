@@ -81,7 +81,7 @@ def test_what_is_behind_the_last_delimiter_is_a_cell_unless_it_is_nothing(cells:
                 look(body)
 
 
-def test_a_delimiter_at_the_end_of_each_row_is_no_cell_and_a_name_of_a_row_is_none() -> None:
+def test_a_delimiter_at_the_end_of_each_row_is_not_a_cell_and_a_name_of_a_row_is_none() -> None:
     assert look(b"a,b\n1,2,\n3,4,\n").trailing
     assert not look(b"a,b\n1,2\n3,4,\n").trailing
     with pytest.raises(Misfit, match="a row name"):

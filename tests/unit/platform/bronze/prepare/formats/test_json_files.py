@@ -63,6 +63,6 @@ def test_names_are_keys_of_maps_by_text(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["map<int,string>", "array<struct<x:map<date,int>>>", "map<string,map<int,int>>"])
-def test_names_are_no_keys_of_other_maps(kind: str) -> None:
+def test_names_are_not_keys_of_other_maps(kind: str) -> None:
     with pytest.raises(Misfit, match=r"column m has a map by (int|date), and names of JSON are text"):
         check_keys(Field("m", parse_sql_type(kind)))

@@ -61,7 +61,7 @@ def test_a_delivery_says_which_of_its_fields_the_table_does_not_get() -> None:
     )
 
 
-def test_a_delivery_that_brought_rows_is_no_older_one_by_its_reason() -> None:
+def test_a_delivery_that_brought_rows_is_not_an_older_one_by_its_reason() -> None:
     assert has_entered(None)
     assert has_entered(entry("a", Column("tags", "map<string,string>", "")).left_out)
     assert not has_entered(superseded_reason("2026-11-04T01-00Z"))

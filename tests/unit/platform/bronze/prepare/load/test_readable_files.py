@@ -108,7 +108,7 @@ def test_a_text_file_is_held_as_its_rows_or_left_to_the_server_or_refused(
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "cp1252", "utf-16"])
 @pytest.mark.parametrize("format", ROWS)
 @pytest.mark.parametrize("head", BEGINNINGS, ids=list(BEGINNINGS.values()))
-def test_what_is_no_text_is_refused_by_name_whatever_the_table_says_of_its_encoding(
+def test_what_is_not_text_is_refused_by_name_whatever_the_table_says_of_its_encoding(
     head: bytes, format: str, encoding: str, large: bool
 ) -> None:
     """In latin-1 all bytes are letters: the first lines of a workbook were a header, and others were rows."""

@@ -393,7 +393,7 @@ def test_a_footer_of_any_size_is_not_read_into_memory() -> None:
         (b"PAR1" + b"\x15" * 50 + b"\x20\0\0\0PAR1", "truncated or not Parquet"),
     ],
 )
-def test_what_is_no_parquet_is_refused_with_its_reason(body: bytes, reason: str) -> None:
+def test_what_is_not_parquet_is_refused_with_its_reason(body: bytes, reason: str) -> None:
     with pytest.raises(BadParquet, match=reason):
         read_footer(body, len(body))
 
@@ -414,7 +414,7 @@ def test_values_that_python_cannot_hold_have_no_bound(values: list[int], kind: p
     assert (found.rows, found.minimum, found.maximum) == (len(values), {}, {})
 
 
-def test_a_column_name_that_is_no_text_is_refused() -> None:
+def test_a_column_name_that_is_not_text_is_refused() -> None:
     body = written(pa.table({"column_x": [1]})).replace(b"column_x", b"column_\xff")
     with pytest.raises(BadParquet, match="truncated or not Parquet"):
         read_footer(body, len(body))

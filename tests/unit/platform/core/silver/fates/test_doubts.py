@@ -111,7 +111,7 @@ def test_a_current_row_that_is_older_than_a_dump_is_looked_up() -> None:
         assert not doubts_history(rows, gone, rules, sampled)
 
 
-def test_a_row_that_is_no_change_raises_no_doubt_about_an_older_row_of_its_key() -> None:
+def test_a_row_that_is_not_a_change_raises_no_doubt_about_an_older_row_of_its_key() -> None:
     rules = replace(RULES, of_dumps=True)
     dumps = Dumps.from_found([(LAST - 1, order(1)), (LAST - 2, order(2))])
     rows = [row(1, 1, "a"), row(2, 2, "b", skipped=True)]

@@ -106,7 +106,7 @@ def test_a_truncate_ends_what_is_valid_then_and_nothing_is_carried_over_it() -> 
     assert history_sentences(rows, found)[2][1] == "opened the interval from 4, which ended at 6 by a truncate"
 
 
-def test_rows_that_are_no_changes_have_no_interval() -> None:
+def test_rows_that_are_not_changes_have_no_interval() -> None:
     rows = [row(1, 1, "a"), row(2, 9, "b"), row(3, 2, skipped=True), row(4, 2, skipped=True, violated="positive")]
     rules = replace(RULES, mark=8)
     assert shown(replay(rows, (), rules)) == [("a", 1, None)]
@@ -200,7 +200,7 @@ def test_a_key_that_the_next_dump_does_not_have_is_gone() -> None:
     assert with_gone([row(5, 1, "a")], dumps, mark=9) == [row(5, 1, "a")]
 
 
-def test_a_row_that_is_no_change_shows_that_its_dump_has_the_key() -> None:
+def test_a_row_that_is_not_a_change_shows_that_its_dump_has_the_key() -> None:
     dumps = Dumps.from_found((LAST - at, order(at)) for at in (1, 2, 3))
     rows = [row(1, 1, "a"), row(2, 2, "b", skipped=True), row(2, 2, "c", violated="known")]
     assert [_at(each.order) for each in with_gone(rows, dumps, mark=9) if each.is_implied] == [3]

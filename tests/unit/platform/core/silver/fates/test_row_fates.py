@@ -33,7 +33,7 @@ def test_the_newest_row_wins_and_the_others_are_older_or_tie() -> None:
     assert fates(rows, live("last")) == RowFates((Fate.OLDER, Fate.TIE, Fate.WON, Fate.TIE), 2, is_right=True)
 
 
-def test_rows_that_are_no_changes_never_win() -> None:
+def test_rows_that_are_not_changes_never_win() -> None:
     rows = [
         row(1, 10, "not merged"),
         row(2, 3, "skipped", skipped=True),

@@ -18,7 +18,7 @@ import java.util.stream.Collectors;
 
 /**
  * JSON with snake_case names. Unknown fields are ignored, because only the ledger reads much of a batch. A value is read
- * as it is written: a fraction is no whole number, and a text is no number.
+ * as it is written: a fraction is not a whole number, and a text is not a number.
  */
 public final class Json {
   private static final ObjectMapper MAPPER =

@@ -36,7 +36,7 @@ public final class LogPath {
 
   /**
    * Whether the state of a table has {@code logged} as it is. Delta makes {@code a/b} of {@code a//b} and {@code ./a/b},
-   * other readers do not; and it reads nothing where a path is no URI.
+   * other readers do not; and it reads nothing where a path is not a URI.
    */
   static boolean isKept(String logged) {
     try {
@@ -71,7 +71,7 @@ public final class LogPath {
 
   /**
    * Returns whether {@code logged} names a file that is not below {@code table}. Such an entry shows the readers of the
-   * table what is stored elsewhere. What is no URI is no file for any reader.
+   * table what is stored elsewhere. What is not a URI is not a file for any reader.
    */
   public static boolean leaves(String table, String logged) {
     if (isBelow(logged)) {

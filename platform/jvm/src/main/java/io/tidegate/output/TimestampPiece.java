@@ -32,7 +32,7 @@ enum TimestampPiece {
     return valueOf(name.toUpperCase(java.util.Locale.ROOT));
   }
 
-  /** Returns the piece of a timestamp's text, or null when the text is no timestamp or does not have it. */
+  /** Returns the piece of a timestamp's text, or null when the text is not a timestamp or does not have it. */
   String of(String text) {
     Matcher found = ISO.matcher(text);
     if (!found.matches() || (this == HOUR && found.group(4) == null)) {

@@ -227,7 +227,7 @@ final class DynamoDb {
       if (!AwsCredentialsProvider.class.isAssignableFrom(type)) {
         throw new LogStoreException(
             Kind.SETTINGS,
-            "credentials.provider " + name + " is no credentials provider of the AWS SDK v2 (Delta's own store took"
+            "credentials.provider " + name + " is not a credentials provider of the AWS SDK v2 (Delta's own store took"
                 + " those of v1); name one that implements " + AwsCredentialsProvider.class.getName());
       }
       return (AwsCredentialsProvider) instance(type, conf);

@@ -152,7 +152,7 @@ final class DynamoDbEntries implements EntryTable {
           Kind.INTEGRITY,
           "the item " + name + " of " + tablePath + " in the DynamoDB table " + db.settings().table() + " names "
               + tempPath + " as its staged commit, and no log store of Delta stages a commit there. Nothing was read,"
-              + " published or deleted. Find out who wrote the item, and delete it if it is no commit.");
+              + " published or deleted. Find out who wrote the item, and delete it if it is not a commit.");
     }
     return entry;
   }

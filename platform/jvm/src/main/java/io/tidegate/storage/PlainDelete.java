@@ -10,7 +10,7 @@ import software.amazon.awssdk.core.exception.SdkException;
 final class PlainDelete {
   private PlainDelete() {}
 
-  /** Deletes a file; a missing one is no error. */
+  /** Deletes a file; a missing one is not an error. */
   static void delete(FileSystem fs, Path path) throws IOException {
     if (!(fs instanceof S3AFileSystem s3)) {
       fs.delete(path, false);

@@ -69,10 +69,10 @@ class LogLineTest {
     UNCLEAR.put("a comment", line -> line.replace("\"path\"", "/**/\"path\""));
     UNCLEAR.put("cut", line -> line.substring(0, line.length() - 2));
     UNCLEAR.put("an object as path", line -> line.replaceFirst("\"path\":\"[^\"]*\"", "\"path\":{\"a\":1}"));
-    UNCLEAR.put("a path that is no place", line -> line.replace("\"path\":\"", "\"path\":\"x:"));
+    UNCLEAR.put("a path that is not a place", line -> line.replace("\"path\":\"", "\"path\":\"x:"));
     UNCLEAR.put("a number as path", line -> line.replaceFirst("\"path\":\"[^\"]*\"", "\"path\":1"));
     UNCLEAR.put("no path", line -> line.replaceFirst("\"path\":\"[^\"]*\"", "\"path\":null"));
-    UNCLEAR.put("a path that is no URI", line -> line.replace("\"path\":\"", "\"path\":\"%zz"));
+    UNCLEAR.put("a path that is not a URI", line -> line.replace("\"path\":\"", "\"path\":\"%zz"));
     UNCLEAR.put("a text for a truth", line -> line.replace("\"dataChange\":true", "\"dataChange\":\"yes\""));
     UNCLEAR.put("an object for a truth", line -> line.replace("\"dataChange\":true", "\"dataChange\":{" + OTHER + "}"));
     UNCLEAR.put("a fraction for a time", line -> line.replaceFirst("(Time|Timestamp)\":1", "$1\":1.5"));

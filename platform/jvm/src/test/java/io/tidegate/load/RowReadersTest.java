@@ -423,7 +423,7 @@ class RowReadersTest {
     reader.begin(true);
     assertFalse(reader.read(row("")));
     reader.begin(false);
-    assertTrue(reader.read(row("1")), "a row in the middle of another file is no header");
+    assertTrue(reader.read(row("1")), "a row in the middle of another file is not a header");
   }
 
   @ParameterizedTest

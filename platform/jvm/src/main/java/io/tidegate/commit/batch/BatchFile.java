@@ -102,7 +102,7 @@ public record BatchFile(
    * What the commit of a batch would refuse.
    *
    * @param part the field of the batch; empty where it is the batch as a whole
-   * @param place the place in the field, from 0; null where the field is no list
+   * @param place the place in the field, from 0; null where the field is not a list
    */
   public record Refusal(String part, Integer place, String problem) {}
 
@@ -185,13 +185,13 @@ public record BatchFile(
   /** Returns why a node is not Spark's JSON of a table's columns, or null. */
   static String problemOfColumns(JsonNode node, String field) {
     if (node == null || !node.isObject()) {
-      return field + " is no StructType JSON object";
+      return field + " is not a StructType JSON object";
     }
     try {
       TableMetadata.schema(node.toString());
       return null;
     } catch (RuntimeException e) {
-      return field + " is no StructType: " + e.getMessage();
+      return field + " is not a StructType: " + e.getMessage();
     }
   }
 

@@ -27,7 +27,7 @@ public final class SourceFiles {
    * Asks for every file.
    *
    * @return by path as given; a path that names no file has no entry
-   * @throws UncheckedIOException when the store does not answer, which is no fault of a file
+   * @throws UncheckedIOException when the store does not answer, which is not a fault of a file
    */
   public static Map<String, Fact> look(FileSystem fs, Path root, Collection<String> paths) {
     Map<String, Fact> facts = new HashMap<>();

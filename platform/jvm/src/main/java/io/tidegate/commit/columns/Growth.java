@@ -79,7 +79,7 @@ public final class Growth {
 
   /**
    * Tries columns. They are refused by what Delta throws, whatever its class: some refusals have no condition, such as
-   * that of a name that another column has in the files. An error of the environment is no refusal: it does not come
+   * that of a name that another column has in the files. An error of the environment is not a refusal: it does not come
    * twice, or it comes without the columns, too.
    */
   private static void attempt(TableView table, Runnable change) {

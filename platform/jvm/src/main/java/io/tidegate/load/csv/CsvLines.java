@@ -14,7 +14,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 
 /**
  * Reads the texts of CSV rows, as RFC 4180 has them: the one grammar of cells. A text is a line, or what {@link
- * CsvRecords} found in a whole file. A line that is no complete row is torn: only the whole file shows what it means.
+ * CsvRecords} found in a whole file. A line that is not a complete row is torn: only the whole file shows what it means.
  */
 public final class CsvLines extends CsvRows {
   private final byte[] quote;
@@ -118,7 +118,7 @@ public final class CsvLines extends CsvRows {
     return true;
   }
 
-  /** Finds the cells. Returns how many there are, or -1 for a line that is no row. */
+  /** Finds the cells. Returns how many there are, or -1 for a line that is not a row. */
   private int split() {
     int cells = 0;
     int at = start;

@@ -14,7 +14,7 @@ import java.io.InputStream;
  */
 public final class CsvRecords implements Records {
   private static final String TOO_LONG =
-      "a row has more than %,d bytes: a quote in it is not closed, or it is no CSV; write the file again";
+      "a row has more than %,d bytes: a quote in it is not closed, or it is not CSV; write the file again";
 
   private final RecordInput input;
   private final byte[] quote;

@@ -5,7 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * The names of a header. A row that has them all is the header again, which is no data: in any order, in any case, and
+ * The names of a header. A row that has them all is the header again, which is not data: in any order, in any case, and
  * with blanks around them.
  */
 final class HeaderNames {

@@ -158,7 +158,7 @@ public final class JsonInference {
         parser.nextToken();
         type = rules.inferField(parser);
         if (!(type instanceof StructType) || parser.nextToken() != null || JsonRows.isRefused(line)) {
-          return; // Several values are read one after the other. Spark would add a column for what is no object.
+          return; // Several values are read one after the other. Spark would add a column for what is not an object.
         }
       } catch (IOException | RuntimeException e) {
         return; // Not JSON.

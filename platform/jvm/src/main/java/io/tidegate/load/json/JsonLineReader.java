@@ -75,7 +75,7 @@ public abstract class JsonLineReader extends RowReader {
     }
   }
 
-  /** Reads a line or a value. Returns false when it is no row. */
+  /** Reads a line or a value. Returns false when it is not a row. */
   private boolean takeText(byte[] text) {
     int marks = Mark.before(text);
     line = marks == 0 ? text : Arrays.copyOfRange(text, marks, text.length);

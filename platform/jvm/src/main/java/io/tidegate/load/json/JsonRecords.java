@@ -18,7 +18,7 @@ import java.io.InputStream;
  * The values of a text of JSON, one after the other: the one grammar of JSON files. Blanks, line ends and commas are
  * between them, and an array of objects or arrays is open: its elements are values.
  *
- * <p>What is no value ends with its line. Of a value that breaks over several lines, the other lines are passed, each by
+ * <p>What is not a value ends with its line. Of a value that breaks over several lines, the other lines are passed, each by
  * itself, until one begins an object or an array no further to the right: it is not a part of the broken one.
  */
 public final class JsonRecords implements Records {
@@ -30,7 +30,7 @@ public final class JsonRecords implements Records {
   /** Bytes of a file that may be parsed in vain, besides {@link #VAIN_SHARE} times those that are behind. */
   private static final long MAX_VAIN_BYTES = 2L * RecordInput.MAX_BYTES;
   private static final int VAIN_SHARE = 8;
-  private static final String BREAKS = "its values break again and again, so it is no JSON; write the file again";
+  private static final String BREAKS = "its values break again and again, so it is not JSON; write the file again";
   private static final int OPEN_ENDED = -1;
   private static final int BROKEN = -2;
 

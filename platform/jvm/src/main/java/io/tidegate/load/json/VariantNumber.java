@@ -4,7 +4,7 @@ import io.tidegate.load.values.Digits;
 import java.math.BigDecimal;
 
 /**
- * A number of JSON that is no long, as a VARIANT keeps it: as a decimal, or else as a double.
+ * A number of JSON that is not a long, as a VARIANT keeps it: as a decimal, or else as a double.
  *
  * @param decimal null where it is a double
  */

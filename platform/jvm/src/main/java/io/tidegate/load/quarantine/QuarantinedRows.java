@@ -18,7 +18,7 @@ import org.apache.spark.util.TaskCompletionListener;
 
 /**
  * Writes the bad rows of one task, as JSON lines, to objects that are named for the task's number. Without bad rows there
- * is no object.
+ * is not an object.
  *
  * <p>A task that runs twice writes the same rows to the same objects twice: S3 shows an object only when it is complete.
  */

@@ -50,7 +50,7 @@ public record LoadRequest(
    * @param refusal why a row with a field that the table does not have is refused
    * @param reserved forms of names (see {@code Names}) that no new column can have; null where there are none
    * @param layout the folders of an output; null for tables
-   * @param leavesNullOut whether a line of JSON that is null is no row: a tombstone of a change feed
+   * @param leavesNullOut whether a line of JSON that is null is not a row: a tombstone of a change feed
    * @param whole whether a row of CSV or JSON may continue in the next line: one task reads each file as a whole
    */
   public record Group(

@@ -34,7 +34,7 @@ final class Mentions {
     this.isSubject = isSubject;
   }
 
-  /** Whether a part of the text is a subject. A line that is no UTF-8 is Base64 in the quarantine. */
+  /** Whether a part of the text is a subject. A line that is not UTF-8 is Base64 in the quarantine. */
   static boolean any(String text, Predicate<String> isSubject) {
     if (new Mentions(text, isSubject).any()) {
       return true;

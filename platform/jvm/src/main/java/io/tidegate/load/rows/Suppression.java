@@ -165,7 +165,7 @@ public final class Suppression implements Serializable {
 
   /**
    * Whether a word, a cell or a quoted part of a text is a suppressed subject: the text of a row that cannot be read. A
-   * line that is no UTF-8 is Base64 there.
+   * line that is not UTF-8 is Base64 there.
    */
   public boolean mentions(String text) {
     return text != null && Mentions.any(text, this::isKnown);

@@ -1,6 +1,6 @@
 package io.tidegate.load.values;
 
-/** The byte order mark of UTF-8. Before a record it is no text: files that were put together have one in the middle. */
+/** The byte order mark of UTF-8. Before a record it is not text: files that were put together have one in the middle. */
 public final class Mark {
   public static final int LENGTH = 3;
 

@@ -25,7 +25,7 @@ public final class TimeText {
   }
 
   /**
-   * Returns the time as ISO 8601 has it, which Spark reads; null if the text is no time, or has several meanings.
+   * Returns the time as ISO 8601 has it, which Spark reads; null if the text is not a time, or has several meanings.
    *
    * @param zone whether the time may have a zone
    */

@@ -1,2 +1,2 @@
-/** Writes small Parquet files as fewer, larger ones, for an output, which is no table. */
+/** Writes small Parquet files as fewer, larger ones, for an output, which is not a table. */
 package io.tidegate.output.parquet;

@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.StructType;
  * array of {@code {schema, name, location}}.
  *
  * <p>Returns a row for each table, in the same order: whether the name now means the location, and the error if the log
- * cannot be read. A table that does not exist, or has no columns, is not named, and that is no error. A name that
+ * cannot be read. A table that does not exist, or has no columns, is not named, and that is not an error. A name that
  * already means its location costs nothing.
  */
 public final class NameTablesProcedure extends LocalProcedure {

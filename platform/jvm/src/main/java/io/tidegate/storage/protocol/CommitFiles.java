@@ -22,6 +22,6 @@ public interface CommitFiles {
    */
   boolean create(String name, byte[] content) throws IOException;
 
-  /** Deletes a file; a missing one is no error. */
+  /** Deletes a file; a missing one is not an error. */
   void delete(String name) throws IOException;
 }

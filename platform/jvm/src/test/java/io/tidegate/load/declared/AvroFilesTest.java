@@ -292,7 +292,7 @@ class AvroFilesTest {
     }
   }
 
-  /** What a damaged file says of its lengths is no reason to take memory or time: an error would end the server. */
+  /** What a damaged file says of its lengths is not a reason to take memory or time: an error would end the server. */
   @Test
   void damagedBytesGiveValuesOrAnExceptionAndNeverAnError() throws IOException {
     byte[] body = written("\"string\"", "some text", "another", "a third one");

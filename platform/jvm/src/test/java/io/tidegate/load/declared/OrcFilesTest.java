@@ -292,7 +292,7 @@ class OrcFilesTest {
   }
 
   /**
-   * What a damaged file says of its lengths is no reason to take memory or time: an error would end the server.
+   * What a damaged file says of its lengths is not a reason to take memory or time: an error would end the server.
    *
    * <p>Only what a file says of itself is read here. Past the end of damaged values, the ORC library counts down through all
    * whole numbers ({@code SerializationUtils.readLongBE}), for minutes.

@@ -82,7 +82,7 @@ class JsonRecordsTest {
   void whatIsNoValueEndsWithItsLineOrItsIndentation() throws IOException {
     assertEquals(List.of("id,name", "{\"a\": 1}", "7, {\"a\": 2}"), values("id,name\n{\"a\": 1}\n7, {\"a\": 2}\n", 9));
     assertEquals(List.of("{\"a\":", "{\"a\": 2}", "{\"a\": 3}"), values("{\"a\":\n{\"a\": 2}\n{\"a\": 3}\n", 9));
-    // What is inside of the broken object is no row.
+    // What is inside of the broken object is not a row.
     assertEquals(
         List.of("{", "\"b\": [", "{\"a\": 1},", "{\"a\": 2}}", "{\"a\": 3}"),
         values("{\n  \"b\": [\n    {\"a\": 1},\n    {\"a\": 2}}\n{\"a\": 3}", 9));
@@ -256,7 +256,7 @@ class JsonRecordsTest {
       }
     }
     String lines = value.append("}").toString();
-    // What is no value ends with its line, and the next line is read.
+    // What is not a value ends with its line, and the next line is read.
     List<String> values = values("{\n" + lines + "\n{\"a\":1}\n", Integer.MAX_VALUE);
     assertEquals(List.of(1, lines.length(), 7), values.stream().map(String::length).toList());
     assertEquals(2, rows(values("{" + lines + "\n{\"a\":1}\n", Integer.MAX_VALUE), true).size());

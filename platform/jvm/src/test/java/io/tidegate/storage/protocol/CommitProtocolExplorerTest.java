@@ -73,7 +73,7 @@ class CommitProtocolExplorerTest {
   private static final List<Scene> SCENES =
       List.of(
           new Scene(
-              "C1: a claim is no commit",
+              "C1: a claim is not a commit",
               world(1, 0, 0, 0),
               maker -> of("A", Participants.writer("A", 2, maker), "F", Participants.foreign("F", 2),
                   "R", Participants.reader(maker)),
@@ -213,7 +213,7 @@ class CommitProtocolExplorerTest {
               maker -> of("A", Participants.writer("A", 2, maker), "B", Participants.writer("B", 2, maker))),
           besideClassic("any reply of a writer beside a classic one is lost", world(1, 0, 0, 0)),
           new Scene(
-              "a claim that follows one that was withdrawn is no dropped table's",
+              "a claim that follows one that was withdrawn is not a dropped table's",
               world(0, 0, 0, 0),
               maker -> of("A", Participants.writer("A", 2, maker), "aborting", Participants.aborting("J", "K", 1),
                   "R", Participants.reader(maker)),
