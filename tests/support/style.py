@@ -58,6 +58,7 @@ _PRONOUN = "(?:it|they|this|that|there|nothing|nobody|each|both)"
 _PREPOSITION = "(?:with|of|for|in|when|from)"
 _ARTICLE = "(?:the|a|an|each)"
 _PLACE = "(?:there|here|in|at|under|on|below|behind)"
+_NO_MORE = "(?:longer|more|less|fewer|better|larger|wider|one)"
 
 #: The word list. The page has the same rows; a test compares both.
 WORDS = (
@@ -78,6 +79,7 @@ WORDS = (
     Word("take away", r"\b(?:takes?|took|taken|taking) (?:\w+ )?away\b", "remove"),
     Word("a look (as a noun)", r"\b(?:a|another|each|every) look\b", "a read, an attempt, a listing"),
     Word("once more", r"\bonce more\b", "again"),
+    Word("is no", rf"(?<!there\s)\b(?:is|are|was|were) no\b(?!\s*{_NO_MORE}\b)", "is not a, are not"),
 )  # fmt: skip
 
 _ANY = _compiled("|".join(word.pattern for word in WORDS))

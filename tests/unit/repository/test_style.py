@@ -37,6 +37,8 @@ BAD_PAGES = {
     "The rule takes it away.": "take away",
     "Each look costs a request.": "a look (as a noun)",
     "It is read once more.": "once more",
+    "A row that is no object is bad.": "is no",
+    "Such files\nwere no CSV.": "is no",
 }
 GOOD_PAGES = (
     "Run `tidegate tells` and read `anew`.",
@@ -49,6 +51,7 @@ GOOD_PAGES = (
     "`n` stands for the number. The stand of the lamp.",
     "No one can tell apart two copies of a believer's belief.",
     "Amend the commit, and go on a walk.",
+    "There is no file. The old one is no longer read, and is no more than a copy.",
 )
 BAD_PYTHON = {
     'def f():\n    """Call AWS; the answer."""\n': "summary",

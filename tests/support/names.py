@@ -1,0 +1,129 @@
+"""Finds names and docstrings of Python that docs/internals/style.md rules out.
+
+What a name may be depends on what it names: a function says its effect or its result, so a participle, an adjective or
+a preposition alone is not the name of one. A property is a value, and may have such a name.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support.style import WORDS, Finding, Prose
+
+
+def _lists(text: str) -> dict[str, frozenset[str]]:
+    """Return the lists of words by name: a name ends with a colon, and indented lines below have its words."""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        if line.endswith(":") and line[:1].isalpha():
+            words = found.setdefault(line[:-1], [])
+        elif line.startswith(" "):
+            words += line.split()
+    return {name: frozenset(words) for name, words in found.items()}
+
+
+_WORDS = _lists(Path(__file__).with_name("words.txt").read_text(encoding="utf-8"))
+_PARTICIPLE = re.compile(r"\w+(?:ed|ing)")
+#: Beginnings that are nouns of the glossary.
+_NOUNS = ("after_load", "after_notes")
+#: Names that a library asks for.
+_PROTOCOLS = {"readable"}
+#: Decorators whose function has the name of something in Dagster or on the command line.
+_NAMED_OUTSIDE = re.compile(
+    r"\b(?:asset|multi_asset|asset_check|multi_asset_check|op|job|sensor|schedule|command|callback)\b"
+)
+#: Locals that say nothing of what they are.
+_EMPTY = {"one", "ones", "well", "ill", "such", "those", "these"}
+_PROPERTY = re.compile(r"property\b|\.(?:setter|deleter)\b")
+
+
+def name_findings(source: str, *, product: bool) -> list[Finding]:
+    """Return the names to change in a module: words of the list, empty names of variables, names of functions.
+
+    Args:
+        source: the module.
+        product: whether names of functions are held to the rule of participles and prepositions.
+
+    Raises:
+        SyntaxError: `source` is not Python.
+    """
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        for line, name in _defined(node):
+            text = _as_text(name)
+            found += [
+                Finding(line, f"{name}: {word.avoid}: {word.write}")
+                for word in WORDS
+                if list(word.places(Prose(line, text)))
+            ]
+            if name in _EMPTY:
+                found.append(Finding(line, f"{name}: write the noun of the value"))
+        if product and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (why := _function_problem(node)):
+            found.append(Finding(node.lineno, f"{node.name}: {why}"))
+    return sorted(found)
+
+
+def mood_findings(source: str) -> list[Finding]:
+    """Return the functions whose docstring does not begin with a verb in the imperative.
+
+    Properties are values, and tests are sentences: neither is read.
+
+    Raises:
+        SyntaxError: `source` is not Python.
+    """
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("test_"):
+            continue
+        words = (ast.get_docstring(node) or "").split(maxsplit=1)
+        if not words or _has_decorator(node, _PROPERTY):
+            continue
+        verb = words[0].rstrip(".,:;")
+        if not (verb[:1].isupper() and verb.lower() in _WORDS["verbs"]):
+            found.append(Finding(node.lineno, f"{node.name}: its docstring begins with {verb!r}, not with a verb"))
+    return sorted(found)
+
+
+def _function_problem(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
+    """Return why a name cannot be that of a function. None if it can."""
+    if (
+        _has_decorator(node, _PROPERTY)
+        or _has_decorator(node, _NAMED_OUTSIDE)
+        or node.name in _PROTOCOLS
+        or node.name.endswith("__")
+    ):
+        return None
+    first, *others = node.name.strip("_").split("_")
+    if others:
+        if first in _WORDS["prepositions"] and not node.name.strip("_").startswith(_NOUNS):
+            return f"begins with {first!r}: name the result or the effect"
+        return None
+    if first in _WORDS["participles"] or (_PARTICIPLE.fullmatch(first) and first not in _WORDS["not participles"]):
+        return "a participle alone is not a name of a function"
+    return "name the result or the effect of the function" if first in _WORDS["vague"] else None
+
+
+def _has_decorator(node: ast.FunctionDef | ast.AsyncFunctionDef, pattern: re.Pattern[str]) -> bool:
+    return any(pattern.search(ast.unparse(decorator)) for decorator in node.decorator_list)
+
+
+def _defined(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield the names that a node defines: a function, a class, a parameter, a variable or an attribute."""
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            if not name.startswith("test_"):
+                yield node.lineno, name
+        case ast.arg(arg=name):
+            yield node.lineno, name
+        case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+            yield node.lineno, name
+        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            yield node.lineno, name
+
+
+def _as_text(name: str) -> str:
+    """Return a name as words: `TakenAway` and `_TAKEN_AWAY` become `taken away`."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name).replace("_", " ").strip().lower()
