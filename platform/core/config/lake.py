@@ -35,12 +35,13 @@ from tidegate.platform.core.events.row_object import rows_prefix
 from tidegate.platform.core.keys.nested import outermost
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.schema.column_types import folded
 
 _RESERVED_NAMES = frozenset({"bronze", "lake", "maintenance", "routes", "s3", "silver", "sqs", "storage"})
 
 
 def _checked_lake_name(name: str) -> str:
-    if name.lower() in _RESERVED_NAMES:
+    if folded(name) in _RESERVED_NAMES:
         raise ValueError(f"{name!r} is a part of Tidegate's own asset keys; choose another name")
     return name
 
