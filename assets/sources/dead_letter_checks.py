@@ -29,7 +29,7 @@ def dead_letter_check_result(asset: dg.AssetKey, depth: int, seen: Sequence[Dead
         depth: number of messages in it.
         seen: some of the messages.
     """
-    reasons = Counter(letter.reason for letter in seen)
+    name, reasons = asset.path[-1], Counter(letter.reason for letter in seen)
     rows = [
         dg.TableRecord(
             {
@@ -46,9 +46,7 @@ def dead_letter_check_result(asset: dg.AssetKey, depth: int, seen: Sequence[Dead
         check_name=CHECK,
         passed=depth == 0,
         metadata={"messages": depth, **({"reasons": dg.MetadataValue.table(rows)} if rows else {})},
-        description=sentence("fix the cause, then: {}", code(f"tidegate redrive --dlq {asset.path[-1]}"))
-        if depth
-        else None,
+        description=sentence("fix the cause, then: {}", code(f"tidegate redrive --dlq {name}")) if depth else None,
     )
 
 

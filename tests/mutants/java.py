@@ -45,8 +45,8 @@ JAVA_MUTANTS = (
         "a block has as many rows without a byte as it says",
         10,
         "AvroFiles",
-        "if (!takesBytes && ",
-        "if (takesBytes && ",
+        "if (!takesBytes) {",
+        "if (takesBytes) {",
         ("AvroFilesTest#rowsWithoutAByteAreNotAsManyAsTheirBlockSays",),
     ),
     Mutant(

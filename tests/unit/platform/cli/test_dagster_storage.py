@@ -85,7 +85,7 @@ def test_every_table_whose_last_run_failed_is_reported_with_its_own_error(tmp_pa
             silver_orders_job.execute_in_process(instance=instance, raise_on_error=False)
 
     def reasons(*tables: str) -> dict[str, str]:
-        failed = last_failures(tmp_path, tables, ["orders"]) or {}
+        failed = last_failures(tmp_path, "", tables, ["orders"]) or {}
         return {table: said.partition("): ")[2] for table, said in failed.items()}
 
     assert reasons(TABLE, "landing.b") == {}

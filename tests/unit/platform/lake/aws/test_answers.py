@@ -464,6 +464,7 @@ def test_one_of_many_messages_to_send_again_delete_or_deliver(error: ClientError
     kept = [SimpleNamespace(key=text, event_id=text, body=text, origin=None, queue="", attributes={}) for text in TEXTS]
     lake: Any = SimpleNamespace(
         queues=[Queue(Queues(error), URL)],  # type: ignore[arg-type]
+        config=SimpleNamespace(table_of_rows=lambda _: None),
         store=SimpleNamespace(
             operations=SimpleNamespace(put=lambda *_, **__: "s3://lake/operations/1.json"),
             quarantine=SimpleNamespace(message=lambda item: item, release=lambda item: released.append(item.key)),
@@ -551,6 +552,7 @@ LOOPS: dict[str, Loop] = {
     "platform/lake/lake.py": TABLES,
     "platform/lake/lake_root/after_notes.py": OWN,
     "platform/lake/lake_root/forgotten.py": OWN,
+    "platform/lake/lake_root/held.py": OWN,
     "platform/lake/lake_root/inbox.py": OWN,
     "platform/lake/lake_root/outbox.py": OWN,
     "platform/lake/lake_root/quarantine.py": OWN,
@@ -561,6 +563,7 @@ LOOPS: dict[str, Loop] = {
     "platform/routes/forwarder.py": TABLES,
     "platform/routes/lane.py": ROUTES,
     "platform/intake/event_typing.py": TYPES,
+    "platform/intake/held_events.py": OWN,
     "platform/intake/message_routing.py": PROBES,
     "platform/intake/row_objects.py": OWN,
     "platform/intake/store_and_delete.py": OWN,

@@ -17,7 +17,6 @@ import java.util.function.UnaryOperator;
 import org.apache.avro.LogicalType;
 import org.apache.avro.LogicalTypes;
 import org.apache.avro.Schema;
-import org.apache.avro.SystemLimitException;
 import org.apache.avro.file.DataFileReader;
 import org.apache.avro.file.SeekableInput;
 import org.apache.avro.generic.GenericData;
@@ -63,12 +62,7 @@ public final class AvroFiles implements DeclaredFormat {
   }
 
   private static DataFileReader<GenericRecord> open(SourceInput file) throws IOException {
-    BoundedReader reader = new BoundedReader();
-    try {
-      return new DataFileReader<>(new Input(file), reader);
-    } catch (SystemLimitException e) {
-      throw new BadFile("a type of it has values of more than " + BoundedReader.MAX_BYTES + " bytes; write them in parts");
-    }
+    return BoundedReader.open(new Input(file));
   }
 
   private static Column root(DataFileReader<GenericRecord> reader) {
@@ -357,10 +351,8 @@ public final class AvroFiles implements DeclaredFormat {
       if (reader.pastSync(end)) {
         return false;
       }
-      if (!takesBytes && reader.getBlockCount() > BoundedReader.MAX_ITEMS) {
-        throw new BadFile(
-            "a block of it has " + reader.getBlockCount() + " rows without a byte, and such a block has "
-                + BoundedReader.MAX_ITEMS + " at most; write a column with values");
+      if (!takesBytes) {
+        BoundedReader.checkRows(reader.getBlockCount());
       }
       record = reader.next(record);
       GenericInternalRow row = (GenericInternalRow) root.of(record);

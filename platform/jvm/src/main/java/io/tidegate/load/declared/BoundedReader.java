@@ -7,6 +7,8 @@ import java.util.HashSet;
 import java.util.Set;
 import org.apache.avro.Schema;
 import org.apache.avro.SystemLimitException;
+import org.apache.avro.file.DataFileReader;
+import org.apache.avro.file.SeekableInput;
 import org.apache.avro.generic.GenericData;
 import org.apache.avro.generic.GenericDatumReader;
 import org.apache.avro.generic.GenericRecord;
@@ -32,9 +34,27 @@ final class BoundedReader extends GenericDatumReader<GenericRecord> {
 
   private long items;
 
-  BoundedReader() {
+  private BoundedReader() {
     // Without conversions, so that a value comes as it was written.
     super(null, null, new GenericData());
+  }
+
+  /** Begins to read a file. */
+  static DataFileReader<GenericRecord> open(SeekableInput file) throws IOException {
+    try {
+      return new DataFileReader<>(file, new BoundedReader());
+    } catch (SystemLimitException e) {
+      throw new BadFile("a type of it has values of more than " + MAX_BYTES + " bytes; write them in parts");
+    }
+  }
+
+  /** Refuses a block with more rows without a byte than a row may have such items. */
+  static void checkRows(long rows) {
+    if (rows > MAX_ITEMS) {
+      throw new BadFile(
+          "a block of it has " + rows + " rows without a byte, and such a block has " + MAX_ITEMS
+              + " at most; write a column with values");
+    }
   }
 
   private static void setIfAbsent(String property, int limit) {
