@@ -32,7 +32,7 @@ from tidegate.platform.core.events.row_queue import rows_prefix
 from tidegate.platform.core.keys.object_key import outermost_prefixes
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.schema.column_types import folded
+from tidegate.platform.core.schema.column_types import fold_name
 
 _RESERVED_NAMES = frozenset({"bronze", "lake", "maintenance", "routes", "s3", "silver", "sqs", "storage"})
 
@@ -41,7 +41,7 @@ DatabaseName = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,128}$")]
 
 
 def _checked_lake_name(name: str) -> str:
-    if folded(name) in _RESERVED_NAMES:
+    if fold_name(name) in _RESERVED_NAMES:
         raise ValueError(f"{name!r} is a part of Tidegate's own asset keys; choose another name")
     return name
 
