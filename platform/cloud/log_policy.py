@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER, LakeArns
-from tidegate.platform.cloud.statement import as_list, matches, samples
+from tidegate.platform.cloud.statement import list_values, matches, samples
 from tidegate.platform.core.config.lake import LakeConfig
 
 #: What changes objects. Copies and uploads in parts are `PutObject`, too.
@@ -76,7 +76,9 @@ def open_logs(config: LakeConfig, bucket: str, policy: dict[str, Any]) -> list[s
     Returns:
         The ARNs of the folders.
     """
-    denials = [each for each in as_list(policy.get("Statement")) if each.get("Effect") == "Deny" and _is_for_all(each)]
+    denials = [
+        each for each in list_values(policy.get("Statement")) if each.get("Effect") == "Deny" and _is_for_all(each)
+    ]
     return [folder for folder in _folders(config, bucket) if not any(_covers(each, folder) for each in denials)]
 
 
@@ -91,8 +93,8 @@ def _is_for_all(statement: dict[str, Any]) -> bool:
     """Return whether a denial is about everybody, or everybody but named callers."""
     principal, excepted = statement.get("Principal"), statement.get("NotPrincipal")
     if isinstance(excepted, dict):
-        return all("*" not in str(name) for names in excepted.values() for name in as_list(names))
-    return principal == "*" or (isinstance(principal, dict) and "*" in as_list(principal.get("AWS")))
+        return all("*" not in str(name) for names in excepted.values() for name in list_values(names))
+    return principal == "*" or (isinstance(principal, dict) and "*" in list_values(principal.get("AWS")))
 
 
 def _covers(statement: dict[str, Any], folder: str) -> bool:
@@ -101,9 +103,9 @@ def _covers(statement: dict[str, Any], folder: str) -> bool:
     One that has `NotResource` counts as none: what it spares cannot be compared with a folder.
     """
     others = "NotAction" in statement
-    actions = [str(action).lower() for action in as_list(statement.get("NotAction" if others else "Action"))]
+    actions = [str(action).lower() for action in list_values(statement.get("NotAction" if others else "Action"))]
     denied = all(others != any(matches(action, wanted.lower()) for action in actions) for wanted in _ACTIONS)
-    resources = [str(pattern) for pattern in as_list(statement.get("Resource"))]
+    resources = [str(pattern) for pattern in list_values(statement.get("Resource"))]
     return (
         denied
         and any(all(matches(pattern, name) for name in samples(folder)) for pattern in resources)
@@ -118,7 +120,7 @@ def _excepts_named_callers(key: str, values: Any) -> bool:
     """Return whether the values of a condition key name callers, and not every caller, as a variable of the request
     does.
     """
-    strangers, patterns = _CALLERS.get(key.lower(), ()), [str(value) for value in as_list(values)]
+    strangers, patterns = _CALLERS.get(key.lower(), ()), [str(value) for value in list_values(values)]
     return bool(strangers) and not any(
         "${" in pattern or any(matches(pattern, stranger) for stranger in strangers) for pattern in patterns
     )

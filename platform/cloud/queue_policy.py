@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tidegate.platform.cloud.statement import as_list, matches
+from tidegate.platform.cloud.statement import list_values, matches
 
 #: What the value of a condition key must be to name an account or an organization; its group is that account.
 _ARN = re.compile(r"arn:[^:*?]+:[^:*?]+:[^:*?]*:(\d{12}):.*")
@@ -43,7 +43,7 @@ def allows_send(policy: dict[str, Any], queue_arn: str, service: str, source_arn
         source_arn: ARN of the bucket, topic or rule, for `aws:SourceArn`.
     """
     allowed = False
-    for statement in as_list(policy.get("Statement")):
+    for statement in list_values(policy.get("Statement")):
         if not (_names_action(statement) and _names(statement.get("Resource", "*"), queue_arn)):
             continue
         if not _is_about(statement, service) or not _holds(statement, source_arn):
@@ -78,7 +78,7 @@ def other_senders(policy: dict[str, Any], queue_arn: str) -> Others:
     """
     account = queue_arn.split(":")[4]
     found: list[str] = []
-    for statement in as_list(policy.get("Statement")):
+    for statement in list_values(policy.get("Statement")):
         if statement.get("Effect") == "Allow" and _names_action(statement):
             found += _other_principals(statement, account)
     return Others(_EVERYBODY in found, tuple(dict.fromkeys(name for name in found if name != _EVERYBODY)))
@@ -89,7 +89,7 @@ def _other_principals(statement: dict[str, Any], account: str) -> Iterator[str]:
     principals = {"AWS": "*"} if principal == "*" else principal if isinstance(principal, dict) else {}
     sources = [value for key, values in _conditions(statement) if key == "aws:sourcearn" for value in values]
     # Of an account, of a provider of identities, or a canonical user.
-    for name in (name for kind, names in principals.items() if kind != "Service" for name in as_list(names)):
+    for name in (name for kind, names in principals.items() if kind != "Service" for name in list_values(names)):
         if name != "*":
             yield from () if account in str(name).split(":") else (str(name),)
             continue
@@ -97,7 +97,7 @@ def _other_principals(statement: dict[str, Any], account: str) -> Iterator[str]:
         named = sources and not any(set(source) & {"*", "?"} for source in sources)
         unbound = f"services on behalf of {', '.join(sources)} of every account" if named else _EVERYBODY
         yield from _foreign_conditions(statement, _SENDERS, account, unbound)
-    for service in as_list(principals.get("Service")):
+    for service in list_values(principals.get("Service")):
         unbound = f"{service} on behalf of {', '.join(sources) or 'anything'} of every account"
         yield from _foreign_conditions(statement, _SOURCES, account, unbound)
     if "NotPrincipal" in statement:
@@ -126,17 +126,17 @@ def _conditions(statement: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
     for test, keys in (statement.get("Condition") or {}).items():
         if test.lower().removeprefix("foranyvalue:") in _SOURCE_TESTS:
             for key, values in keys.items():
-                yield key.lower(), [str(value) for value in as_list(values)] or ["*"]
+                yield key.lower(), [str(value) for value in list_values(values)] or ["*"]
 
 
 def _names_action(statement: dict[str, Any]) -> bool:
     excepted = "NotAction" in statement
-    patterns = as_list(statement.get("NotAction" if excepted else "Action"))
+    patterns = list_values(statement.get("NotAction" if excepted else "Action"))
     return excepted != any(matches(str(pattern).lower(), "sqs:sendmessage") for pattern in patterns)
 
 
 def _names(patterns: Any, arn: str) -> bool:
-    return any(matches(str(pattern), arn) for pattern in as_list(patterns))
+    return any(matches(str(pattern), arn) for pattern in list_values(patterns))
 
 
 def _is_about(statement: dict[str, Any], service: str) -> bool:
@@ -150,7 +150,7 @@ def _names_principal(principal: Any, service: str) -> bool:
         return True
     if not isinstance(principal, dict):
         return False
-    return service in as_list(principal.get("Service")) or "*" in as_list(principal.get("AWS"))
+    return service in list_values(principal.get("Service")) or "*" in list_values(principal.get("AWS"))
 
 
 def _holds(statement: dict[str, Any], source_arn: str) -> bool:

@@ -131,7 +131,7 @@ def samples(pattern: str) -> tuple[str, str]:
     return sample_values("\0"), sample_values("\0/\0\0")
 
 
-def as_list(value: Any) -> list[Any]:
+def list_values(value: Any) -> list[Any]:
     """Return an element of a policy as a list: AWS takes one value without a list, too."""
     if value is None:
         return []

@@ -186,16 +186,16 @@ class QueueOrder:
         """Return the queues that failed at their last receive, least recently tried first."""
         return [name for name in self._troubled if name in names]
 
-    def note(self, unreached: Sequence[str], failed: Collection[str], well: Collection[str]) -> None:
+    def note(self, unreached: Sequence[str], failed: Collection[str], drained: Collection[str]) -> None:
         """Record the outcome of a tick.
 
         Args:
             unreached: healthy queues for which no time was left, in order.
             failed: queues that failed or did not answer in time.
-            well: queues that were drained.
+            drained: queues that were drained.
         """
         self._first = unreached[0] if unreached else ""
-        before = [name for name in self._troubled if name not in failed and name not in well]
+        before = [name for name in self._troubled if name not in failed and name not in drained]
         self._troubled = [*before, *failed]
 
 

@@ -3953,7 +3953,7 @@ MUTANTS = (
     Mutant(
         "values of a document are not counted",
         1,
-        "_parsed",
+        "_parse",
         "        require_few_values(text, max_values)\n",
         "",
         (f"{_VALUES}test_values_are_counted_and_not_what_texts_hold",),

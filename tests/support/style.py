@@ -99,7 +99,7 @@ def python_findings(source: str) -> list[Finding]:
     limits.
 
     Raises:
-        SyntaxError: `source` is no Python.
+        SyntaxError: `source` is not Python.
     """
     nodes = list(ast.walk(ast.parse(source)))
     found: list[Finding] = []

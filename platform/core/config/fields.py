@@ -167,7 +167,7 @@ def _checked_signal(pattern: str) -> str:
     return SignalName.parse(pattern).pattern
 
 
-def as_tuple(value: Any) -> Any:
+def wrap_text(value: Any) -> Any:
     """Return one text as a tuple of it. Another value is returned as it is."""
     return (value,) if isinstance(value, str) else value
 

@@ -6,7 +6,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from tidegate.platform.core.config.fields import Model, Name, Text, as_tuple
+from tidegate.platform.core.config.fields import Model, Name, Text, wrap_text
 from tidegate.platform.core.config.webhook import SecretSpec
 from tidegate.platform.core.schema.column_reference import is_expression
 from tidegate.platform.core.schema.column_types import fold_name
@@ -23,7 +23,7 @@ ColumnPath = Annotated[Text, AfterValidator(_checked_path)]
 
 #: One column, or a list of columns.
 ColumnPaths = Annotated[
-    tuple[ColumnPath, ...], BeforeValidator(as_tuple, json_schema_input_type=ColumnPath | list[ColumnPath])
+    tuple[ColumnPath, ...], BeforeValidator(wrap_text, json_schema_input_type=ColumnPath | list[ColumnPath])
 ]
 
 

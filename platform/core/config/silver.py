@@ -16,7 +16,7 @@ from tidegate.platform.core.config.fields import (
     Reference,
     Text,
     Type,
-    as_tuple,
+    wrap_text,
 )
 from tidegate.platform.core.config.output import ExportSpec
 from tidegate.platform.core.schema.column_reference import is_expression, root_of
@@ -33,7 +33,7 @@ EncodingName = Annotated[Text, AfterValidator(_checked_encoding)]
 #: One column, or a list of columns: the first of them counts first.
 References = Annotated[
     tuple[Reference, ...],
-    BeforeValidator(as_tuple, json_schema_input_type=Reference | list[Reference]),
+    BeforeValidator(wrap_text, json_schema_input_type=Reference | list[Reference]),
 ]
 
 _TRACKED = ("track_history_columns", "track_history_except_columns")

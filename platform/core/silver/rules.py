@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from tidegate.platform.core.config.silver import SilverSpec
@@ -169,15 +170,12 @@ def merge_rules(
     outputs, left_out = _select_columns(silver, [field for field, _ in raw], [field.name for field, _ in given])
     sql = {field.name: value for field, value in raw}
     kept = _keep_conditions(silver, outputs, sql, ignoring := _ignored_nulls(silver, outputs))
-    fields, values = _add_types(
-        silver, outputs, sql, lambda sqls, options: types_over(types_of, relation, options)(sqls)
-    )
+    types_by = partial(types_over, types_of, relation)
+    fields, values = _add_types(silver, outputs, sql, lambda sqls, options: types_by(options)(sqls))
     over = f"(SELECT {', '.join(f'{value} AS {quote_name(name)}' for name, value in values.items())} FROM {relation})"
     keys, key, _ = _parts(silver.keys, fields, KEY, types_over(types_of, over, ["keys"]), is_kept=silver.keeps_keys)
     ordered_by = [comparable_position(text, columns) if silver.preset == "debezium" else text for text in silver.order]
-    order, newest, order_values = _parts(
-        ordered_by, columns, ORDER, types_over(types_of, relation, ["order"]), is_kept=silver.keeps_order
-    )
+    order, newest, order_values = _parts(ordered_by, columns, ORDER, types_by(["order"]), is_kept=silver.keeps_order)
     spans = history(silver, _order_types(order, newest and newest[0], columns), _tracked_columns(silver, fields))
     check_names(fields, silver)
     check_bronze(columns)
@@ -193,11 +191,7 @@ def merge_rules(
         required_order=_required_order_values(silver, order_values, nulls),
         deleted=f"coalesce({parenthesize(silver.deletes)}, false)" if silver.deletes else "false",
         on_tie=silver.on_tie,
-        recorded={
-            **recorded_history(silver),
-            **_derivation_property(key, silver.keys),
-            **_derivation_property(newest, silver.order),
-        },
+        recorded=_recorded_properties(silver, key, newest),
         row=silver.row and parenthesize(silver.row),
         skipped=skipped_rows(silver, is_list=is_list),
         is_list=is_list,
@@ -222,6 +216,14 @@ def _shape_columns(
         return shape_columns(silver, given, types)
     except WrongShape as error:
         raise UnsuitableColumns(str(error)) from None
+
+
+def _recorded_properties(
+    silver: SilverSpec, key: tuple[Field, str] | None, newest: tuple[Field, str] | None
+) -> dict[str, str]:
+    """Return the properties that record what of the options decides the rows of the table."""
+    own = _derivation_property(key, silver.keys) | _derivation_property(newest, silver.order)
+    return {**recorded_history(silver), **own}
 
 
 def _derivation_property(own: tuple[Field, str] | None, texts: Sequence[str]) -> dict[str, str]:

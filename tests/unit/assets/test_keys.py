@@ -85,7 +85,7 @@ def test_partitions_of_one_lake_are_not_those_of_another(
 def test_every_name_of_a_lake_has_the_lake_in_it() -> None:
     names = LakeNames("sales")
     for attribute, member in inspect.getmembers(LakeNames):
-        if attribute.startswith("_") or attribute in ("lake", "of", "known_tables", "holds", "held"):
+        if attribute.startswith("_") or attribute in ("lake", "from_config", "known_tables", "holds", "select_held"):
             continue
         if isinstance(member, property):
             value = getattr(names, attribute)

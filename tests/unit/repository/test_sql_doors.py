@@ -13,7 +13,7 @@ _OURS = "composed by Tidegate of the options of lake.yaml, in the place of a col
 #: Functions whose statements do not show how they begin, and why no text of a user is run in them unseen.
 KNOWN = {
     "platform/lake/spark/session.py command": "Tidegate's own commands",
-    "platform/query/frame.py _named": "makes a temporary view of a text of Tidegate",
+    "platform/query/frame.py _name_tables": "makes a temporary view of a text of Tidegate",
     "platform/query/frame.py _analyze_query": "a user's text, by one of the doors below",
     "platform/testing/lake.py sql": "the lake of a test of a user",
     "platform/demo/events/findings.py _query": "the demo's own lake",
@@ -25,7 +25,7 @@ KNOWN = {
     "platform/forgetting/shared_keys.py _is_stored": _OURS,
     "platform/inventory/audited.py run": "reports of Tidegate",
     "platform/silver/audit/chosen_keys.py chosen_keys": _OURS,
-    "platform/silver/audit/found_rows.py _queried": _OURS,
+    "platform/silver/audit/found_rows.py _query_rows": _OURS,
     "platform/silver/audit/found_rows.py silver_times": _OURS,
     "platform/silver/audit/sampled_keys.py find_doubted_keys": _OURS,
     "platform/silver/dumps/incomplete_dumps.py _dumps_of": _OURS,

@@ -37,7 +37,7 @@ _BOUNDS = {
     "a message of SQS, of which values were counted": ["platform/core/webhook/delivery.py"],
     "the first 1 MiB of a file, for `tidegate infer`": ["platform/core/infer/sniff.py"],
     "a footer of 64 MiB, in a process of its own": [
-        *(f"platform/core/files/parquet/{name}.py" for name in ("bounds", "footer", "readable")),
+        *(f"platform/core/files/parquet/{name}.py" for name in ("footer", "readable")),
     ],
     "rows of 64 MiB, in a process of its own": ["platform/core/files/parquet/copying.py"],
     "64 MiB of files that were staged": ["platform/bronze/prepare/load/repeated_messages.py"],
@@ -61,9 +61,10 @@ _BOUNDS = {
     ],
     "an answer of the Spark server": [
         "platform/bronze/prepare/load/load.py",
+        "platform/bronze/prepare/table_columns.py",
         "platform/core/schema/column_ids.py",
         "platform/silver/row_queries.py",
-        *(f"platform/lake/spark/{name}.py" for name in ("delta", "former_columns", "output_writer", "session")),
+        *(f"platform/lake/spark/{name}.py" for name in ("delta", "output_writer", "session")),
     ],
     "what the lake wrote": [
         "assets/runs/held_tables.py",

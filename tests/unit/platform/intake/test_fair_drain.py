@@ -98,10 +98,10 @@ def tick(
 
 @pytest.mark.parametrize("kind", [Dead, Undeletable])
 def test_a_queue_that_is_dead_or_refuses_a_delete_delays_nobody(kind: type[Sqs]) -> None:
-    ill, well = kind("ill", 40), Sqs("well", 40)
-    found, hints = tick(ill, well)
+    failing, healthy = kind("ill", 40), Sqs("well", 40)
+    found, hints = tick(failing, healthy)
     assert list(found.failures) == ["ill"]
-    assert (hints["well"], well.deleted, ill.deleted) == (40, 40, 0)
+    assert (hints["well"], healthy.deleted, failing.deleted) == (40, 40, 0)
     assert hints["ill"] == (40 if kind is Undeletable else 0), "kept before its messages come again"
 
 
@@ -114,10 +114,10 @@ def test_a_queue_whose_work_fails_delays_nobody(monkeypatch: pytest.MonkeyPatch)
         return whole(self, parsed)
 
     monkeypatch.setattr(KnownTables, "route_messages", routed)
-    ill, well = Sqs("ill", 40), Sqs("well", 40)
-    found, hints = tick(ill, well)
+    failing, healthy = Sqs("ill", 40), Sqs("well", 40)
+    found, hints = tick(failing, healthy)
     assert {name: str(error) for name, error in found.failures.items()} == {"ill": "S3 does not take it"}
-    assert (hints, ill.deleted, well.deleted) == ({"well": 40}, 0, 40), "what is not kept comes again"
+    assert (hints, failing.deleted, healthy.deleted) == ({"well": 40}, 0, 40), "what is not kept comes again"
 
 
 def test_a_queue_that_hangs_keeps_nobody_from_being_served() -> None:
@@ -142,16 +142,16 @@ def test_a_tick_continues_without_a_queue_that_does_not_end_and_then_asks_it_alo
     monkeypatch.setattr(intake_tick, "_TROUBLED_WAIT", 0.0)
     # The time is up as soon as the other queue is served.
     monkeypatch.setattr(ConcurrentCalls, "wait", lambda self, *_, **__: waits(self, DEADLINE, only={"well"}))
-    ill, well = Hanging("ill", over), Sqs("well", 40)
+    failing, healthy = Hanging("ill", over), Sqs("well", 40)
     try:
-        found, hints = tick(ill, well, order=order)
+        found, hints = tick(failing, healthy, order=order)
         assert hints == {"well": 40}
         assert "continues without it" in str(found.failures["ill"])
         assert (order.healthy_queues(["ill", "well"]), order.failing_queues(["ill", "well"])) == (["well"], ["ill"])
         # From now on no tick waits for it, even if there is time.
         monkeypatch.setattr(ConcurrentCalls, "wait", waits)
-        well.left = 40
-        found, hints = tick(ill, well, order=order)
+        healthy.left = 40
+        found, hints = tick(failing, healthy, order=order)
         assert (hints, list(found.failures)) == ({"well": 40}, ["ill"])
     finally:
         over.set()
@@ -222,19 +222,19 @@ def test_half_of_800_queues_being_dead_delays_the_others_for_two_ticks_and_then_
     order, last, tries = QueueOrder(), dict.fromkeys(names, 0), Counter[str]()
     for number in range(1, 101):
         free = [0.0] * 64
-        failed, unreached, well = [], [], set()
+        failed, unreached, healthy = [], [], set()
         for name in order.healthy_queues(names):
             free.sort()
             if free[0] >= 15:
                 unreached.append(name)
                 continue
             free[0] += 6 if name in dead else 1
-            (failed.append if name in dead else well.add)(name)  # type: ignore[func-returns-value]
+            (failed.append if name in dead else healthy.add)(name)  # type: ignore[func-returns-value]
             last[name] = number
         for name in order.failing_queues(names)[: 2 * 16]:
             failed.append(name)
             tries[name] += 1
-        order.note(unreached, failed, well)
+        order.note(unreached, failed, healthy)
         if number > 4:
             assert all(last[name] == number for name in names if name not in dead), "each in every tick"
     assert min(tries[name] for name in dead) >= 5, "and those that are dead are not forgotten"

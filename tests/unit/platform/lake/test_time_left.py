@@ -60,7 +60,7 @@ def test_a_preparation_has_no_threads_without_its_limit() -> None:
 
 @pytest.mark.parametrize("name", READS)
 def test_no_object_is_asked_for_when_the_time_is_over(clock: Any, name: str) -> None:
-    assert {"piece", "reading", "tail"} <= {*READS}
+    assert {"piece", "open_version", "tail"} <= {*READS}
     asked: list[Any] = []
     store = ObjectStore(cast(Any, SimpleNamespace(get_object=asked.append)))
     function = getattr(store, name)

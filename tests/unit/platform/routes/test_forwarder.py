@@ -465,7 +465,9 @@ def test_undeliverable_messages_with_one_id_are_all_kept_and_come_back() -> None
     lake.store.objects.bodies[lake.store.key("quarantine", "routes", "all", f"{'0' * 64}-{'0' * 26}.json")] = body
     lake.store.outbox.send_again("all", list(lake.store.outbox.undeliverable_messages("all")))
     assert list(lake.store.outbox.undeliverable_messages("all")) == []
-    waiting = [item for found in lake.store.outbox.waiting(Lane("all")) for item in lake.store.outbox.read(found)]
+    waiting = [
+        item for found in lake.store.outbox.waiting_objects(Lane("all")) for item in lake.store.outbox.read(found)
+    ]
     assert {item.body for item in waiting} == {"an honest body", "a forged body", "of before"}
 
 

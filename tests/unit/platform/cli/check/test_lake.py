@@ -63,7 +63,7 @@ def store(objects: dict[str, bytes], *, registered: bool | None = None) -> Any:
     """Return a lake of one table, `t/`, born registered, loaded or not at all."""
     birth = None if registered is None else Birth("g", "s3a://landing/t", "t", registered)
     return SimpleNamespace(
-        identity=SimpleNamespace(chosen=lambda: OURS),
+        identity=SimpleNamespace(read_uuid=lambda: OURS),
         births=SimpleNamespace(read=lambda text: birth),
         objects=SimpleNamespace(
             is_empty=lambda bucket, prefix: not any(key.startswith(prefix) for key in objects),

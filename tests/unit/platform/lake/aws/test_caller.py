@@ -76,7 +76,7 @@ def test_an_operation_is_in_the_log_with_its_caller_before_it_changes_anything(
 
     aws = SimpleNamespace(caller=identity, client=lambda _: None)
     settings = SimpleNamespace(aws=aws, config=lambda: config)
-    using = SimpleNamespace(settings=settings, home=None, opened=lambda: nullcontext(lake))
+    using = SimpleNamespace(settings=settings, home=None, open_lake=lambda: nullcontext(lake))
     for module in (environment, sql, doctor):
         monkeypatch.setattr(module, "client", lambda *_: using)
     monkeypatch.setattr(s3, "ObjectStore", lambda _: objects)

@@ -21,7 +21,7 @@ class Delta:
     def __init__(self, *, may: bool) -> None:
         self._may = {"s3a://lake/ledger": may}
 
-    def quarantining(self, ledgers: list[str]) -> list[bool]:
+    def may_have_quarantined(self, ledgers: list[str]) -> list[bool]:
         return [self._may[ledger] for ledger in ledgers]
 
     @property
