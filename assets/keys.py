@@ -143,9 +143,8 @@ class LakeNames:
         """
         if run.asset_selection:
             return not run.asset_selection.isdisjoint({self.bronze, self.maintained_bronze})
-        of_lakes = next(
-            (job for job in (SHARED_JOB, BRONZE_JOB, MAINTENANCE_JOB) if _is_named(run.job_name, job)), None
-        )
+        jobs = (SHARED_JOB, BRONZE_JOB, MAINTENANCE_JOB)
+        of_lakes = next((job for job in jobs if is_job_of_a_lake(run, job)), None)
         # A job of somebody's own may have the asset in it.
         return of_lakes is None or run.job_name == self.name(of_lakes)
 
@@ -154,8 +153,9 @@ class LakeNames:
         return [run for run in runs if self.holds(run)]
 
 
-def _is_named(name: str, job: str) -> bool:
-    return name == job or name.endswith(f"_{job}")
+def is_job_of_a_lake(run: dg.DagsterRun, job: str) -> bool:
+    """Return whether a run is one of this job, of whatever lake."""
+    return run.job_name == job or run.job_name.endswith(f"_{job}")
 
 
 def bronze_key(table: str, *, lake: str = "") -> dg.AssetKey:

@@ -103,7 +103,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         return Settings(Path(self.lake_yaml), spark, self.aws.aws, dict(os.environ))
 
     def open(self) -> Lake:
-        """Handle for one run. Spark is connected at its first use, and the session is closed at the end of the run."""
+        """Open handles for one run. Spark is connected at its first use, and its session ends with the run."""
         settings = self.settings
 
         def connect() -> SparkSession:
@@ -152,7 +152,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     @contextmanager
     def open_lake(self) -> Iterator[Lake]:
-        """Handle with a Spark session of their own (see `Settings.open_lake`)."""
+        """Open handles with a Spark session of their own (see `Settings.open_lake`)."""
         with self.settings.open_lake() as lake:
             yield lake
 

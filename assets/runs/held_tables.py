@@ -10,7 +10,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.keys import FORGET_JOB, MAINTENANCE_JOB, REBUILD_JOB, SHARED_JOB, LakeNames
+from tidegate.assets.keys import FORGET_JOB, MAINTENANCE_JOB, REBUILD_JOB, SHARED_JOB, LakeNames, is_job_of_a_lake
 
 PARTITION_TAG = "dagster/partition"
 #: The only ops of the jobs whose runs are shared by tables, and that compute a table again.
@@ -40,7 +40,7 @@ def held_tables(run: dg.DagsterRun) -> list[str]:
 
 def is_shared(run: dg.DagsterRun) -> bool:
     """Return whether several tables share a run, of whatever lake they are."""
-    return run.job_name == SHARED_JOB or run.job_name.endswith(f"_{SHARED_JOB}")
+    return is_job_of_a_lake(run, SHARED_JOB)
 
 
 def _shared_op(run: dg.DagsterRun) -> str:

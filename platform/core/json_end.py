@@ -61,7 +61,7 @@ def json_end(text: str, start: int, ask: Callable[[], object] = lambda: None) ->
 
     Raises:
         TooDeep: it has too many levels.
-        ValueError: it is not JSON value. The message says where.
+        ValueError: it is not a JSON value. The message says where.
     """
     # What closes the arrays and objects around the place, the innermost last.
     around = list[str]()

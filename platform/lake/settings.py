@@ -70,7 +70,7 @@ class Settings:
 
     @contextmanager
     def open_lake(self) -> Iterator[Lake]:
-        """Handle with a Spark session of their own, closed afterwards: for processes that outlive a Spark server."""
+        """Open handles with a Spark session of their own, for processes that outlive a Spark server. It is closed."""
         with ExitStack() as stack:
 
             def connect() -> SparkSession:
