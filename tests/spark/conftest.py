@@ -14,11 +14,13 @@ import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import yaml
 from pyspark.sql import Row
 from rich.console import Console
 
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import BatchResult, run_table
+from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.local.stack import LocalStack
@@ -58,6 +60,15 @@ class Kit:
     def run(lake: TestLake, table: str, **options: Any) -> list[BatchResult]:
         """Run bronze as a Materialize does, but without Dagster."""
         return run_table(lake.lake.table(lake.key(table)), RunOptions("test", **{"listing": True, **options}))
+
+    @staticmethod
+    def configure(lake: TestLake, **options: Any) -> None:
+        """Change options of the first table of `lake.yaml`, and open the lake with them. None removes an option."""
+        body = yaml.safe_load(lake.path.read_text())
+        table = {**body["tables"][0], **options}
+        body["tables"][0] = {name: value for name, value in table.items() if value is not None}
+        lake.path.write_text(yaml.safe_dump(body, sort_keys=False))
+        lake.config = lake.lake.config = load_lake(lake.path)
 
     @staticmethod
     def merge(lake: TestLake, table: str) -> MergeResult | None:

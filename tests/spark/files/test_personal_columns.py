@@ -102,10 +102,8 @@ def test_a_table_gets_the_property_with_the_next_file_after_its_columns_were_nam
     lake.put("people/1", content({"id": 1, "name": "OLD1"}))
     kit.run(lake, "people")
     assert STATISTICS not in kit.state(lake, "people").properties
-    text = lake.path.read_text()
-    lake.path.write_text(text + "  personal: {columns: [name]}\n")
-    named = lake.resource.open()
-    table_of_lake = named.table(lake.key("people"))
+    kit.configure(lake, personal={"columns": ["name"]})
+    table_of_lake = lake.resource.open().table(lake.key("people"))
     for n in (2, 3):
         lake.put(f"people/{n}", content({"id": n, "name": f"NEW{n}"}))
         run_table(table_of_lake, RunOptions("test", listing=True))

@@ -8,24 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import yaml
 
 from tests.spark.conftest import Shell
 from tests.support.foreign.others import by_delta_rs, by_duckdb, copied_down
 from tidegate.platform.cli.commands.rebuild import run_rebuild
-from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.schema.column_types import Simple
 from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
-
-
-def _configure(lake: TestLake, **table: Any) -> None:
-    body = yaml.safe_load(lake.path.read_text())
-    body["tables"][0] = {name: value for name, value in {**body["tables"][0], **table}.items() if value is not None}
-    lake.path.write_text(yaml.safe_dump(body))
-    lake.config = lake.lake.config = load_lake(lake.path)
 
 
 def _columns(lake: TestLake, kit: Any, table: str) -> list[str]:
@@ -45,7 +36,7 @@ def test_a_policy_can_change_at_any_time_and_each_row_is_read_once(
     kit.run(lake, "events")
 
     # From evolve to rescue: the column joins with the next batch, and nothing else does.
-    _configure(lake, schema="rescue")
+    kit.configure(lake, schema="rescue")
     assert kit.run(lake, "events") == [], "no file is read again"
     broken = '{"id": 4, "at": \n'
     lines = [
@@ -72,7 +63,7 @@ def test_a_policy_can_change_at_any_time_and_each_row_is_read_once(
     assert merged == [(1, None), (2, "1"), (3, None), (5, None)]
 
     # A column that lake.yaml gets joins with the next batch, and a redrive replaces the rows of its file.
-    _configure(lake, columns={"new": "decimal(9,2)"})
+    kit.configure(lake, columns={"new": "decimal(9,2)"})
     choice = Choice(key="events/2.json")
     found = quarantined_objects(lake.lake, lake.key("events"), choice)
     redrive_objects(lake.lake, lake.key("events"), found, RedriveRequest("somebody", choice))
@@ -82,7 +73,7 @@ def test_a_policy_can_change_at_any_time_and_each_row_is_read_once(
     assert set(rows) == {(1, None, None), (2, None, None), (2, "1.10", False), (3, None, False), (5, None, False)}
 
     # From rescue to evolve: the column stays, and a new field is a column again.
-    _configure(lake, schema="evolve")
+    kit.configure(lake, schema="evolve")
     assert kit.run(lake, "events") == [], "no file is read again"
     lake.put("events/3.json", '{"id": 6, "at": 1, "more": true}\n{"id": 7, "at": "soon"}\n')
     (third,) = kit.run(lake, "events")
@@ -92,7 +83,7 @@ def test_a_policy_can_change_at_any_time_and_each_row_is_read_once(
 
     # A rebuild reads every file as lake.yaml says today.
     shell.use(lake)
-    _configure(lake, schema="rescue")
+    kit.configure(lake, schema="rescue")
     run_rebuild(shell, "events", None, None, yes=True)
     kit.run(lake, "events", listing=False)
     assert kit.bronze(lake, "events", "id, at, get_json_object(_rescued_data, '$.at')")[-1] == (7, None, "soon")

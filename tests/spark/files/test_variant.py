@@ -11,12 +11,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-import yaml
 
 from tests.spark.conftest import Shell
 from tests.support.foreign.others import by_delta_rs, by_duckdb, copied_down
 from tidegate.platform.cli.commands.sql import run_sql
-from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.maintenance import compaction
 from tidegate.platform.operations.rebuild import rebuild_table
@@ -64,13 +62,6 @@ def _plain(value: Any) -> Any:
 def _objects(lake: TestLake, kit: Any, table: str = "events") -> list[Any]:
     texts = [row[0] for row in kit.bronze(lake, table, "to_json(data)")]
     return sorted((_plain(_parse_object(text)) for text in texts), key=repr)
-
-
-def _configure(lake: TestLake, **table: Any) -> None:
-    body = yaml.safe_load(lake.path.read_text())
-    body["tables"][0] = {name: value for name, value in {**body["tables"][0], **table}.items() if value is not None}
-    lake.path.write_text(yaml.safe_dump(body))
-    lake.config = lake.lake.config = load_lake(lake.path)
 
 
 def test_drifting_events_are_one_table_whose_values_are_those_of_the_source(
@@ -154,14 +145,14 @@ def test_a_table_cannot_change_between_fields_and_objects(tidegate_lake: MakeLak
     lake.put("events/1.json", '{"id": 1}')
     kit.run(lake, "events")
     lake.put("events/2.json", '{"id": "two"}')
-    _configure(lake, schema="evolve")
+    kit.configure(lake, schema="evolve")
     with pytest.raises(
         RuntimeError, match=r"born with whole objects in its column data, and its `schema` .* is evolve"
     ):
         kit.run(lake, "events")
     assert [row["key"] for row in kit.ledger(lake, "events")] == ["events/1.json"]
     # The change is undone, and the waiting file is loaded. A column that lake.yaml gets later joins the table.
-    _configure(lake, schema="variant", columns={"id": "string"})
+    kit.configure(lake, schema="variant", columns={"id": "string"})
     (done,) = kit.run(lake, "events")
     assert done.batch.evolve is not None
     assert kit.bronze(lake, "events", "id, to_json(data)") == [("two", '{"id":"two"}'), (None, '{"id":1}')]

@@ -15,13 +15,11 @@ from typing import Any
 import dagster as dg
 import pyarrow.parquet as pq
 import pytest
-import yaml
 
 from tests.support.lakes.seams import Died
 from tests.support.servers.client import wait_until
 from tidegate.assets.keys import LakeNames
 from tidegate.platform.bronze import run as bronze_run
-from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.forgetting import forget as forgetting
 from tidegate.platform.forgetting.bronze_rows import erase_from_bronze, held_files
@@ -356,7 +354,7 @@ def test_files_wait_for_the_retention_and_a_late_request_fails_the_check(
     assert state.is_late(state.request.until + timedelta(seconds=1))
     assert forgetting.DONE == "done"
     # The list is for ever: without the subject, or with another one, no later row enters, also after a reset.
-    _edit(lake, personal={"subject": "mail"})
+    kit.configure(lake, personal={"subject": "mail"})
     why = r"forgotten in orders by who \(kind 'person'\).* put it back"
     with pytest.raises(SubjectProblem, match=why):
         kit.merge(lake, "orders")
@@ -678,7 +676,7 @@ def test_silver_forgets_rows_of_every_column_that_a_subject_ever_had(
         return sorted(row["id"] for row in lake.sql("SELECT id FROM silver.orders_with_tombstones"))
 
     land(1, 42, 43, 7)
-    _edit(lake, silver={**silver, "rename": {"customer": "client"}})
+    kit.configure(lake, silver={**silver, "rename": {"customer": "client"}})
     land(2, 42, 8)
     table = lake.lake.store.uri("silver", "orders")
     ask(lake.lake, "person", ["42"], "eva")
@@ -695,11 +693,3 @@ def test_silver_forgets_rows_of_every_column_that_a_subject_ever_had(
     rebuild_silver(lake.lake, "silver.orders", by="eva")
     assert [search_subject.silver for search_subject in search_subjects(lake.lake, "person", ["43"])] == [1]
     assert silver_ids() == [11, 12, 21]
-
-
-def _edit(lake: TestLake, **options: Any) -> None:
-    """Give the first table of lake.yaml other options."""
-    body = yaml.safe_load(lake.path.read_text())
-    body["tables"][0] |= options
-    lake.path.write_text(yaml.safe_dump(body, sort_keys=False))
-    lake.config = lake.lake.config = load_lake(lake.path)

@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import yaml
-
 from tests.spark.conftest import Shell
 from tests.support.lakes.seams import dying_at, seams_watched
 from tidegate.platform.cli.commands.rebuild import run_rebuild
 from tidegate.platform.core.bronze.manifest import Manifest
-from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.operations.rebuild import plan_rebuild
 from tidegate.platform.testing import TestLake
 
@@ -49,11 +46,8 @@ def test_a_rebuild_replaces_the_rows_of_every_file_and_each_version_has_all_of_t
     assert kit.fate(lake, "sales")["more.csv"][0] == "quarantined"
 
     # From now on, a dash means null, and new columns may join.
-    body = yaml.safe_load(lake.path.read_text())
-    body["tables"][0] |= {"csv": {"nulls": ["-"]}, "schema": "evolve"}
-    body["tables"][0]["columns"]["price"] = "decimal(9,2)"
-    lake.path.write_text(yaml.safe_dump(body))
-    lake.config = lake.lake.config = load_lake(lake.path)
+    columns = {**lake.spec("sales").columns, "price": "decimal(9,2)"}
+    kit.configure(lake, csv={"nulls": ["-"]}, schema="evolve", columns=columns)
     shell.use(lake)
     run_rebuild(shell, "sales", None, None, yes=False)
     assert "4 files that are in the table" in shell.said()

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.spark.conftest import Shell
 from tidegate.platform.cli.commands.redrive import Kind, build_choice, run_redrive
-from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.maintenance import compaction
 from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
@@ -24,13 +22,6 @@ SALES = {
     "columns": {"id": "int", "at": "int", "v": "double"},
     "silver": {"keys": ["id"], "order": "at", "every": 10},
 }
-
-
-def _configure(lake: TestLake, **table: Any) -> None:
-    body = yaml.safe_load(lake.path.read_text())
-    body["tables"][0].update(table)
-    lake.path.write_text(yaml.safe_dump(body))
-    lake.config = lake.lake.config = load_lake(lake.path)
 
 
 def _redrive(lake: TestLake, key: str = "*") -> int:
@@ -61,7 +52,7 @@ def test_a_redriven_file_replaces_its_rows_in_one_commit(
     assert kit.run(lake, "sales") == [], "a listing has nothing new"
     assert kit.state(lake, "sales").files == 1, "the run compacted the table: the rows of all files lie side by side"
     monkeypatch.setattr(compaction, "EVERY", usual)
-    _configure(lake, csv={"decimal": ","})
+    kit.configure(lake, csv={"decimal": ","})
     shell.use(lake)
     run_redrive(shell, Kind.OBJECTS, "sales", build_choice("", "*/odd.csv", "", ""), None, None, rate=9, yes=False)
     assert "1 partly in quarantine: they are read again" in shell.said()
@@ -94,7 +85,7 @@ def test_a_redriven_file_replaces_its_rows_in_one_commit(
     assert kit.merge(lake, "sales") is None
 
     # A file that is now refused as a whole keeps its rows, and can be redriven again.
-    _configure(lake, csv={}, format="json")
+    kit.configure(lake, csv={}, format="json")
     assert _redrive(lake, "worse.csv") == 1
     (done,) = kit.run(lake, "sales", listing=False)
     assert (done.batch.adds, done.batch.removes) == ((), ())
@@ -105,7 +96,7 @@ def test_a_redriven_file_replaces_its_rows_in_one_commit(
     assert quarantined_rows() == {("odd.csv", "2,2,1.234"), ("worse.csv", "6,1,six")}
 
     # Both files are redriven with the first settings, one of them twice. An event of that file reports nothing new.
-    _configure(lake, format="csv")
+    kit.configure(lake, format="csv")
     assert _redrive(lake) == 2
     assert _redrive(lake, "odd.csv") == 1
     kit.send(lake, kit.event(lake, "sales/odd.csv"))

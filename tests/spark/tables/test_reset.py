@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-import yaml
 from pyspark.errors import PySparkException
 
 from tests.spark.conftest import Shell
@@ -17,7 +16,6 @@ from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
 from tidegate.platform.cli.commands.redrive import Kind, build_choice, run_redrive
 from tidegate.platform.cli.commands.reset import run_reset
-from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.lake.lake_root.batches import Batches, GenerationRetired
 from tidegate.platform.operations import reset
 from tidegate.platform.operations.reset import SEAMS, ResetRefused, plan_reset, reset_table
@@ -25,14 +23,6 @@ from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
 SILVER = {"keys": ["id"], "order": "at", "every": 10}
-
-
-def _configure(lake: TestLake, **table: Any) -> None:
-    """Change the first table in lake.yaml."""
-    body = yaml.safe_load(lake.path.read_text())
-    body["tables"][0].update(table)
-    lake.path.write_text(yaml.safe_dump(body))
-    lake.config = lake.lake.config = load_lake(lake.path)
 
 
 def _reset(lake: TestLake, table: str, **options: Any) -> Any:
@@ -143,7 +133,7 @@ def test_a_run_that_removes_files_and_a_reset_lose_no_row_between_them(
     kit.run(lake, "sales", listing=False)
     assert kit.bronze(lake, "sales", "cast(id AS int)") == [(1,)]
 
-    _configure(lake, after_load="keep")
+    kit.configure(lake, after_load="keep")
     lake.put("sales/b.csv", "id\n2\n")
     kit.run(lake, "sales")
     lake.put("sales/a.csv", "id\n1\n")
@@ -178,7 +168,7 @@ def test_a_wrong_birth_is_put_right_and_rows_that_would_not_come_back_are_asked_
     kit.run(lake, "orders")
     prefix = kit.location(lake, "orders")
 
-    _configure(lake, mode="load")
+    kit.configure(lake, mode="load")
     (drifted,) = lake.lake.drift(lake.lake.table(lake.key("orders")))
     assert "born with mode register, lake.yaml says load" in drifted
     found = plan_reset(lake.lake, lake.key("orders"))
@@ -188,15 +178,15 @@ def test_a_wrong_birth_is_put_right_and_rows_that_would_not_come_back_are_asked_
     assert kit.bronze(lake, "orders", "id") == [(1,), (2,)]
     assert lake.lake.delta.table_state(prefix).files == 0, "one table left: the rows would be there twice"
 
-    _configure(lake, columns={"id": "date"})
+    kit.configure(lake, columns={"id": "date"})
     with pytest.raises(ResetRefused, match=r"none of the 2 files that were tried would get in.*column id is bigint"):
         _reset(lake, "orders")
     assert kit.bronze(lake, "orders", "id") == [(1,), (2,)]
     assert not [*lake.lake.store.objects.list_under(lake.lake_bucket, lake.lake.store.key("staging", ""))]
-    _configure(lake, columns={})
+    kit.configure(lake, columns={})
 
     lake.delete("orders/1.parquet")
-    _configure(lake, mode="register")
+    kit.configure(lake, mode="register")
     with pytest.raises(ResetRefused, match=r"1 rows came from 1 objects, such as orders/1.parquet"):
         _reset(lake, "orders")
     assert kit.bronze(lake, "orders", "id") == [(1,), (2,)]
@@ -218,7 +208,7 @@ def test_quarantined_objects_are_read_again_once_their_cause_is_fixed(
         lake.put(f"orders/{id}.json", kit.lines({"id": id}))
     kit.run(lake, "orders")
     assert {status for status, _ in kit.fate(lake, "orders").values()} == {"quarantined"}
-    _configure(lake, format="json")
+    kit.configure(lake, format="json")
     assert kit.run(lake, "orders") == [], "the same bytes stay there until somebody says otherwise"
     shell.use(lake)
 
