@@ -5,15 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from tidegate.platform.core.bronze.hint import Hint, hint_from_dict, hint_to_dict
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.schema.column_types import Struct
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.stored_members import read_members, reading, require_format
 
 FORMAT = 1
+
+_Part = TypeVar("_Part")
 
 
 @dataclass(frozen=True)
@@ -101,7 +105,7 @@ class Create:
         """
         rest = dict(body)
         schema = TableSchema.from_spark(rest.pop("schema"), rest.pop("partition_columns"))
-        return cls(schema, **rest)
+        return read_members(cls, rest, "a creation", schema=schema)
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,7 @@ class Evolve:
         """Read new columns from a batch object. Raises what `Create.from_dict` raises."""
         rest = dict(body)
         base, schema = (Struct(TableSchema.from_spark(rest.pop(name), ()).fields) for name in ("base", "schema"))
-        return cls(base, schema, **rest)
+        return read_members(cls, rest, "new columns", base=base, schema=schema)
 
 
 @dataclass(frozen=True)
@@ -240,32 +244,29 @@ class Batch:
         Raises:
             ValueError: unknown format, missing field, or a digest that does not match. The message names `where`.
         """
-        try:
+        with reading(where, "a batch"):
             body: dict[str, Any] = json.loads(text)
             # The digest is of the text as it was written: an older version may have written more, or less, than this
             # version would.
             intact = body.get("digest") == _digest({name: value for name, value in body.items() if name != "digest"})
-            if body.pop("format") != FORMAT:
-                raise ValueError(f"its format is not {FORMAT}: a newer Tidegate wrote this lake. Upgrade Tidegate")
+            require_format(body.pop("format"), FORMAT)
             body.pop("app_id")
-            create, evolve = body.pop("create"), body.pop("evolve", None)
-            signals = tuple(SignalDecision(**signal) for signal in body.pop("signals", ()))
-            columns = body.pop("columns", None)
-            batch = cls(
+            create, evolve, columns = body["create"], body.get("evolve"), body.get("columns")
+            batch = read_members(
+                cls,
+                body,
+                "a batch",
                 create=create and Create.from_dict(create),
                 evolve=evolve and Evolve.from_dict(evolve),
-                manifests=tuple(body.pop("manifests")),
-                rows=tuple(LedgerRow.from_dict(row) for row in body.pop("rows")),
-                adds=tuple(Add(**add) for add in body.pop("adds")),
-                removes=tuple(Remove(**remove) for remove in body.pop("removes")),
-                deferred=tuple(map(hint_from_dict, body.pop("deferred"))),
-                signals=signals,
-                objects=tuple(OutputObject(**item) for item in body.pop("objects", ())),
+                manifests=tuple(body["manifests"]),
+                rows=tuple(LedgerRow.from_dict(row) for row in body["rows"]),
+                adds=_read_all(Add, body["adds"], "an added file"),
+                removes=_read_all(Remove, body["removes"], "a removed file"),
+                deferred=tuple(map(hint_from_dict, body["deferred"])),
+                signals=_read_all(SignalDecision, body.get("signals", ()), "a signal"),
+                objects=_read_all(OutputObject, body.get("objects", ()), "an object"),
                 columns=columns and TableSchema.from_spark(columns["schema"], columns["partition_columns"]),
-                **body,
             )
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{where} is not a batch: {error}") from error
         if not intact:
             raise ValueError(
                 f"{where} was altered: its digest does not match its content. Batches are immutable; "
@@ -302,6 +303,10 @@ class Batch:
 
 def _columns(schema: TableSchema) -> dict[str, Any]:
     return {"schema": schema.to_spark(), "partition_columns": list(schema.partitions)}
+
+
+def _read_all(cls: type[_Part], parts: Iterable[Mapping[str, Any]], what: str) -> tuple[_Part, ...]:
+    return tuple(read_members(cls, part, what) for part in parts)
 
 
 def _canonical(body: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ from tidegate.platform.core.foreign_json import (
     bounded_text,
     size_within,
 )
+from tidegate.platform.core.stored_members import require_known
 from tidegate.platform.core.times import parse_time
 
 #: Members, in the order in which they are written.
@@ -223,8 +224,7 @@ def hint_from_dict(members: Any) -> Hint:
     """
     if not isinstance(members, dict):
         raise TypeError("a hint is not a JSON object")
-    if unknown := members.keys() - set(_MEMBERS):
-        raise ValueError(f"a hint has no member {min(unknown)!r}: a newer Tidegate wrote this lake. Upgrade Tidegate")
+    require_known(members, _MEMBERS, "a hint")
     return Hint(members["key"], _cause(members), size_within(members.get("size")), members.get("event_type"))
 
 

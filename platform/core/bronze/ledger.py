@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.stored_members import read_members
 
 #: Where a reason names the folder of the bad rows. SQL uses this pattern too.
 FOLDER_IN_REASON = "; see (s3a://.*/[0-9]{20}-[0-9A-HJKMNP-TV-Z]{26})"
@@ -156,7 +157,7 @@ class LedgerRow:
     @classmethod
     def from_dict(cls, body: dict[str, Any]) -> LedgerRow:
         """Make a row from the result of `to_dict`. Cause and folder of an older version's row are in its reason."""
-        return cls(**{**body, "status": Status(body["status"]), **_facts(body)})
+        return read_members(cls, body, "a row", status=Status(body["status"]), **_facts(body))
 
 
 @dataclass(frozen=True)

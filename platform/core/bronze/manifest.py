@@ -12,6 +12,7 @@ from typing import Any
 from ulid import ULID
 
 from tidegate.platform.core.bronze.hint import Hint, hint_from_dict, hint_to_dict
+from tidegate.platform.core.stored_members import reading, require_format, require_known
 from tidegate.platform.core.times import parse_time
 
 FORMAT = 1
@@ -121,15 +122,11 @@ class Manifest:
         Raises:
             ValueError: the body is not a manifest of a known format. The message names `where`.
         """
-        try:
+        with reading(where, "a manifest"):
             body: dict[str, Any] = json.loads(text)
-            if body["format"] != FORMAT:
-                raise ValueError(
-                    f"format {body['format']} is not {FORMAT}: a newer Tidegate wrote this lake. Upgrade Tidegate"
-                )
+            require_format(body["format"], FORMAT)
+            require_known(body, ("format", "table", "id", "origin", "hints"), "a manifest")
             return cls(body["table"], body["id"], body["origin"], tuple(map(hint_from_dict, body["hints"])))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{where} is not a manifest: {error}") from error
 
 
 def is_note(manifest_id: str) -> bool:

@@ -10,9 +10,11 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
+
+from tidegate.platform.core.stored_members import reading, require_format, require_known
 
 FORMAT = 1
 
@@ -66,14 +68,12 @@ class ForgetRequest:
         Raises:
             ValueError: it is not a request, or a newer Tidegate wrote it. The message names `where`.
         """
-        try:
+        with reading(where, "a request to forget"):
             body: dict[str, Any] = json.loads(text)
-            if body["format"] != FORMAT:
-                raise ValueError(f"its format is not {FORMAT}: a newer Tidegate wrote it. Upgrade Tidegate")
+            require_format(body["format"], FORMAT)
+            require_known(body, ("format", *(field.name for field in fields(cls))), "a request")
             at, until = (datetime.fromisoformat(body[name]) for name in ("at", "until"))
             return cls(body["id"], body["by"], at, until, body["kind"], body["check"], tuple(body["digests"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{where} is not a request to forget: {error}") from error
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,12 @@ from typing import Any, Self
 from ulid import ULID
 
 from tidegate.platform.core.portions import portions
+from tidegate.platform.core.stored_members import require_known
 
 #: Limits of one object of an outbox. A single message may have more bytes, up to SQS's limit.
 MAX_MESSAGES = 1_000
 MAX_BYTES = 4 << 20
+_MEMBERS = ("id", "type", "group", "sent_at", "body", "to")
 _NAME = re.compile(r"([0-9A-HJKMNP-TV-Z]{26})-(\d+)-(\d+)\.jsonl", re.ASCII)
 #: SQS: "a message group ID has up to 128 letters, digits and punctuation marks" (API reference, SendMessage).
 _GROUP = re.compile(r"[A-Za-z0-9!-/:-@\[-`{-~]{1,128}")
@@ -88,19 +90,18 @@ class Outgoing:
         """Read what `to_dict` returned.
 
         Raises:
-            ValueError: it is something else.
+            NewerVersionError: it has a member that no message has.
+            ValueError: it is something else. Also KeyError and TypeError.
         """
-        try:
-            return cls(
-                content["id"],
-                content["type"],
-                content["group"],
-                int(content["sent_at"]),
-                content["body"],
-                content.get("to", ""),
-            )
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"not a message of an outbox: {error!r}") from None
+        require_known(content, _MEMBERS, "a message")
+        return cls(
+            content["id"],
+            content["type"],
+            content["group"],
+            int(content["sent_at"]),
+            content["body"],
+            content.get("to", ""),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+from tidegate.platform.core.stored_members import read_members, reading
+
 FORMAT = 1
 
 
@@ -82,13 +84,9 @@ class ExportMark:
         Raises:
             ValueError: the text is not a mark. The message names it.
         """
-        try:
-            return cls(**json.loads(text))
-        except (TypeError, ValueError) as error:
-            raise ValueError(
-                f"{where} is not a mark of an export ({error}): restore its last version, or delete it to begin the "
-                "export again with all rows"
-            ) from None
+        remedy = "restore its last version, or delete it to begin the export again with all rows"
+        with reading(where, "a mark of an export", remedy):
+            return read_members(cls, json.loads(text), "a mark")
 
 
 def manifest_name(version: int) -> str:

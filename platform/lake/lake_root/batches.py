@@ -13,6 +13,7 @@ from tidegate.platform.core.bronze.object_state import S3Gone
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.stored_members import read_members
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake_root.root import LakeRoot
 
@@ -160,4 +161,4 @@ def _retirement(body: bytes) -> Retirement | None:
         found = json.loads(body).get("retired")
     except (AttributeError, ValueError):
         return None
-    return Retirement(**found) if found else None
+    return read_members(Retirement, found, "the end of a generation") if found else None

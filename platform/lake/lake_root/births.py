@@ -10,6 +10,7 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.keys.file_format import OutputMode
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.stored_members import read_members, reading
 from tidegate.platform.lake.aws.s3 import Listed, StoreError
 from tidegate.platform.lake.lake_root.root import LakeRoot, is_table_key
 
@@ -30,12 +31,8 @@ class Births:
             ValueError: the object is not a birth record. The message names it.
         """
         body = self._root.objects.get(self._root.bucket, self._key(table))
-        try:
+        with reading(self._root.address(self._key(table)), "a birth record"):
             return _from_json(body) if body is not None else None
-        except (AttributeError, TypeError, ValueError) as error:
-            raise ValueError(
-                f"{self._root.address(self._key(table))} is not a birth record ({error}): restore its first version"
-            ) from error
 
     def ensure_birth(self, table: str, name: str, *, registered: bool, output: OutputMode | None = None) -> Birth:
         """Write the table's birth record unless another run already has. Returns the record that exists afterwards."""
@@ -93,7 +90,8 @@ def _from_json(body: str | bytes) -> Birth:
     values = json.loads(body)
     if "output" in values:
         values["output"] = "repartition" if values["output"] is True else values["output"] or None
-    return Birth(**{name: values.pop(stored) for name, stored in _ON_DISK.items() if stored in values}, **values)
+    renamed = {name: values.pop(stored) for name, stored in _ON_DISK.items() if stored in values}
+    return read_members(Birth, values, "the record of a birth", **renamed)
 
 
 def _is_birth(name: str) -> bool:

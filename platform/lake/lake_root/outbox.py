@@ -10,6 +10,7 @@ from itertools import islice
 
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forwarding.outgoing import OutboxName, Outgoing, split_into_objects
+from tidegate.platform.core.stored_members import reading
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.threads import parallel
 
@@ -152,12 +153,8 @@ class Outbox:
         """
         key = self._key(found)
         body = self._root.objects.get(self._root.bucket, key)
-        try:
+        with reading(self._root.address(key), "an object of an outbox", "move it away"):
             return [Outgoing.from_json(line) for line in (body or b"").decode().split("\n") if line]
-        except ValueError as error:
-            raise ValueError(
-                f"{self._root.address(key)} has a line that Tidegate did not write ({error}); move the object away"
-            ) from None
 
     def replace(self, found: OutboxObject, left: Sequence[Outgoing]) -> None:
         """Keep only the messages of an object that are left, at its place in the order."""
@@ -226,13 +223,9 @@ class Outbox:
         objects.delete(bucket, [kept.key for kept in messages])
 
     def _parse_undeliverable(self, key: str, body: bytes, at: datetime) -> Undeliverable:
-        try:
+        with reading(self._root.address(key), "a message that Tidegate quarantined", "move it away"):
             content = json.loads(body)
             return Undeliverable(key, at, content["reason"], Outgoing.from_dict(content["message"]))
-        except (ValueError, KeyError, TypeError) as error:
-            raise ValueError(
-                f"{self._root.address(key)} is not a message that Tidegate quarantined ({error}); move the object away"
-            ) from None
 
     def _quarantine(self, route: str) -> str:
         return self._root.key("quarantine", "routes", route, "")

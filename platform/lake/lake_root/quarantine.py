@@ -12,6 +12,7 @@ from typing import Any
 from ulid import ULID
 
 from tidegate.platform.core.events.row_queue import RowOrigin
+from tidegate.platform.core.stored_members import reading, require_known
 from tidegate.platform.lake.aws.message import attributes_to_json
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.threads import parallel
@@ -103,12 +104,15 @@ class Quarantine:
 
 
 def _parse_kept_message(key: str, text: bytes, at: datetime) -> KeptMessage:
-    content = json.loads(text)
-    row = content.get("row") or {}
-    origin = RowOrigin(row["message_id"], row["sent_at"], row.get("since")) if row else None
-    known = (content["event_id"], content["reason"], content["body"])
-    # Messages that older versions kept have no attributes.
-    return KeptMessage(key, *known, at, row.get("queue", ""), origin, content.get("attributes") or {})
+    with reading(key, "a message that Tidegate quarantined", "move it away"):
+        content = json.loads(text)
+        require_known(content, ("event_id", "reason", "body", "row", "attributes"), "a message")
+        row = content.get("row") or {}
+        require_known(row, ("queue", "message_id", "sent_at", "since"), "the origin of a row")
+        origin = RowOrigin(row["message_id"], row["sent_at"], row.get("since")) if row else None
+        known = (content["event_id"], content["reason"], content["body"])
+        # Messages that older versions kept have no attributes.
+        return KeptMessage(key, *known, at, row.get("queue", ""), origin, content.get("attributes") or {})
 
 
 def _content(

@@ -237,7 +237,7 @@ def test_a_stored_batch_is_intact_whatever_an_older_version_wrote(effect: dict[s
     ],
 )
 def test_an_effect_that_this_version_does_not_know_is_refused(effect: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match=r"^s3://lake/batches/x is not a batch: "):
+    with pytest.raises(ValueError, match=r"^s3://lake/batches/x(: | is not a batch \()"):
         Batch.from_json(_stored(effect), "s3://lake/batches/x")
 
 
@@ -282,9 +282,9 @@ def test_a_missing_field_is_an_error_that_names_the_object(field: str) -> None:
         Batch.from_json(json.dumps(body), "s3://lake/batches/1.json")
 
 
-@pytest.mark.parametrize("body", ["", "x", "[]", "null", "3", '{"format":2}', '{"format":1,"more":1}'])
+@pytest.mark.parametrize("body", ["", "x", "[]", "null", "3", '{"format":1,"more":1}'])
 def test_what_is_not_a_batch_is_an_error_that_names_the_object(body: str) -> None:
-    with pytest.raises(ValueError, match=r"^here is not a batch: "):
+    with pytest.raises(ValueError, match=r"^here is not a batch \("):
         Batch.from_json(body, "here")
 
 
