@@ -580,7 +580,7 @@ def test_an_object_that_another_wrote_is_named_and_holds_only_its_route() -> Non
     (key,) = [key for key in lake.store.objects.bodies if "/all/" in key]
     lake.store.objects.bodies[key] = "{}\n"
     results = tick(lake)
-    assert f"s3://lake/{key} has a line that Tidegate did not write" in str(results["all"].error)
+    assert f"s3://lake/{key} is not an object of an outbox (" in str(results["all"].error)
     assert network.ids("ordered") == ["m1"]
 
 
