@@ -18,6 +18,7 @@ import os, sys, time
 from pathlib import Path
 from tidegate.platform.launcher.run_locks import RunLocks
 RunLocks(Path(sys.argv[1])).take("run")
+RunLocks(Path(sys.argv[1])).interrupt_when_asked("run")
 if os.fork() == 0:
     time.sleep(30)
     os._exit(0)
@@ -69,6 +70,21 @@ def test_an_interrupt_reaches_the_process_that_holds_the_lock(tmp_path: Path) ->
     with holder(tmp_path) as process:
         assert locks.interrupt("run")
         assert process.wait(20) == -signal.SIGINT
+        locks.forget("run")
+        assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_from_another_container_meets_no_process_that_has_the_number_of_the_run(tmp_path: Path) -> None:
+    """A process of another PID namespace wrote its number, which is that of another process here."""
+    locks = RunLocks(tmp_path)
+    with holder(tmp_path) as process, subprocess.Popen(["sleep", "60"]) as stranger:
+        (tmp_path / "run").write_text(f"{stranger.pid}\n")
+        try:
+            assert locks.interrupt("run")
+            assert process.wait(20) == -signal.SIGINT
+            assert stranger.poll() is None
+        finally:
+            stranger.kill()
 
 
 def test_an_empty_file_that_is_locked_is_a_run_about_to_say_who_it_is(tmp_path: Path) -> None:
