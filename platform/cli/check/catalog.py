@@ -318,6 +318,12 @@ class Check(Enum):
         "the server has Tidegate's procedures, `tidegate.system`",
         "start the server with the jars of `make jars` and `spark.sql.catalog.tidegate`",
     )
+    SPARK_ROOT = (
+        "spark.root",
+        "Spark {}: lake root",
+        "the server reads the lake root, with its own credentials",
+        "give the server's role what `tidegate policy` prints, and see its region, its endpoint and the bucket",
+    )
     SPARK_LOG_STORE = (
         "spark.log-store",
         "Spark {}: log store",

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 #: Tables that a detail names.
 _NAMED = 5
+#: Spark's conditions of a procedure that it does not have. Any other error is of the call.
+_NO_PROCEDURE = ("UNRESOLVED_ROUTINE", "FAILED_TO_LOAD_ROUTINE", "MISSING_CATALOG_ABILITY.PROCEDURES")
 
 #: Bytes of a first commit that may be ours: it has an add of each file of a table's first batch.
 _MAX_COMMIT_BYTES = 128 << 20
@@ -110,7 +112,10 @@ def check_spark(
     first = make_finding(Check.SPARK_ANSWERS, str(remote), check_answer)
     yield first
     if first.ok:
-        yield make_finding(Check.SPARK_PROCEDURES, str(remote), lambda: _procedures(remote, store))
+        error = _table_state_error(remote, store)
+        yield make_finding(Check.SPARK_PROCEDURES, str(remote), lambda: _require_procedures(error))
+        if error is None or not _lacks_procedures(error):
+            yield make_finding(Check.SPARK_ROOT, str(remote), lambda: _require_root(error, store))
 
 
 def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding:
@@ -226,17 +231,36 @@ def _check_conditional_put(store: LakeStore) -> str:
     return "one of 8 concurrent creations succeeded"
 
 
-def _procedures(remote: SparkRemote, store: LakeStore) -> str:
+def _table_state_error(remote: SparkRemote, store: LakeStore) -> PySparkException | None:
     try:
         with isolated_session(remote) as session:
             Delta(remote, lambda: session).table_state(store.uri("_tidegate-check"))
     except PySparkException as error:
-        line = first_line(error)
+        return error
+    return None
+
+
+def _lacks_procedures(error: PySparkException) -> bool:
+    # A class that Spark does not find has a condition without a name.
+    return error.getCondition() in _NO_PROCEDURE or "Cannot find catalog plugin class" in str(error)
+
+
+def _require_procedures(error: PySparkException | None) -> str:
+    if error is not None and _lacks_procedures(error):
         raise Failed(
-            f"tidegate.system.table_state cannot be called ({line}): start the server with Tidegate's jars and "
-            "spark.sql.catalog.tidegate, as docs/reference/lake-yaml.md says"
-        ) from None
+            f"tidegate.system.table_state cannot be called ({first_line(error)}): start the server with Tidegate's "
+            "jars and spark.sql.catalog.tidegate, as docs/reference/lake-yaml.md says"
+        )
     return "tidegate.system exists"
+
+
+def _require_root(error: PySparkException | None, store: LakeStore) -> str:
+    if error is not None:
+        raise Failed(
+            f"{first_line(error)}: the server has credentials, a region and an endpoint of its own; see that its role "
+            f"may read {S3Address(store.bucket, store.key('')).s3}, and that the bucket exists"
+        )
+    return "the server can read it"
 
 
 def registered_tables(config: LakeConfig) -> list[TableSpec]:

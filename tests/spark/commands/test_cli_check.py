@@ -10,9 +10,12 @@ import pytest
 import yaml
 
 from tests.spark.conftest import Shell
+from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.check import run_check
+from tidegate.platform.cli.check.lake import check_spark
 from tidegate.platform.cli.check.silver import check_silver
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.testing import TestLake
 
 TABLES = [{"name": "orders", "prefix": "shop/orders/", "format": "parquet"}]
@@ -44,6 +47,18 @@ def test_a_right_lake_and_where_a_key_goes(
     # The check has removed its probes, and their events make no table.
     assert [item.key for item in lake.lake.store.objects.list_under(lake.bucket, "")] == []
     assert lake.intake().hints == {}
+
+    # A server that cannot read the lake root has Tidegate's procedures all the same.
+    remote, nowhere = lake.stack.spark.remote, LakeStore(lake.lake.store.objects, "s3://not-a-bucket-of-anybody/lake")
+    findings = {finding.check: finding for finding in check_spark(remote, nowhere)}
+    assert {check: finding.ok for check, finding in findings.items()} == {
+        Check.SPARK_ANSWERS: True,
+        Check.SPARK_PROCEDURES: True,
+        Check.SPARK_ROOT: False,
+    }
+    root = findings[Check.SPARK_ROOT].detail
+    assert "The specified bucket does not exist" in root
+    assert root.endswith("may read s3://not-a-bucket-of-anybody/lake/, and that the bucket exists")
 
     # This table was discovered inside the prefix that is configured now, so the two overlap.
     lake.lake.store.births.ensure_birth(f"{lake.key('orders')}.old", "old", registered=False)

@@ -7,9 +7,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 
 from tests.unit.conftest import PAPER
-from tidegate.platform.cli.check.lake import check_born, check_foreign, folders_above
+from tidegate.platform.cli.check.findings import Failed
+from tidegate.platform.cli.check.lake import (
+    _require_procedures,
+    check_born,
+    check_foreign,
+    folders_above,
+)
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
 from tidegate.platform.core.config.lake import LakeConfig
@@ -103,3 +110,28 @@ def test_a_log_that_is_not_this_lake_s_is_reported(
 def test_every_folder_of_a_key_is_looked_at() -> None:
     assert folders_above("a/b/day=1/x.parquet") == ["a/", "a/b/", "a/b/day=1/"]
     assert folders_above("x.parquet") == []
+
+
+@pytest.mark.parametrize(
+    ("condition", "text", "missing"),
+    [
+        ("UNRESOLVED_ROUTINE", "Cannot resolve routine `tidegate`.`system`.`table_state`", True),
+        ("FAILED_TO_LOAD_ROUTINE", "Failed to load routine `tidegate`.`system`.`table_state`", True),
+        ("MISSING_CATALOG_ABILITY.PROCEDURES", "Catalog tidegate does not support procedures.", True),
+        (None, "Cannot find catalog plugin class for catalog 'tidegate': io.tidegate.spark.TidegateCatalog.", True),
+        (None, "(java.nio.file.AccessDeniedException) No AWS Credentials provided", False),
+        (None, "(org.apache.hadoop.fs.s3a.UnknownStoreException) The specified bucket does not exist", False),
+        ("DELTA_TABLE_NOT_FOUND", "Delta table doesn't exist.", False),
+    ],
+)
+def test_only_a_procedure_that_is_missing_is_blamed_on_the_jars(
+    condition: str | None, text: str, missing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The errors are those of a server of Spark 4.2."""
+    error = PySparkException(text)
+    monkeypatch.setattr(error, "getCondition", lambda: condition)
+    if not missing:
+        assert _require_procedures(error) == "tidegate.system exists"
+        return
+    with pytest.raises(Failed, match="start the server with Tidegate's jars"):
+        _require_procedures(error)
