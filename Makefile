@@ -21,6 +21,8 @@ export PYTHONDONTWRITEBYTECODE :=
 
 # One process per core and one more (tests/support/plugins/parallel.py).
 PARALLEL := --numprocesses=auto
+# Tests that read the repository itself.
+REPOSITORY := tests/unit/repository
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-events demo-storage dev test smoke mutants soak bench check lint types layers unit format class-archive jars schema policies commands limits lock clean
@@ -63,9 +65,10 @@ check: $(BIN)/.dev lint types layers ## Run lint, types and layers
 unit: $(BIN)/.dev ## Run the fast tests
 	$(BIN)/python -m pytest $(PARALLEL) tests/unit $(ARGS)
 
-lint: $(BIN)/.dev ## Check the style
+lint: $(BIN)/.dev ## Check the style, the layout, the documents and the map of claims
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m pytest -q $(PARALLEL) $(REPOSITORY)
 
 format: $(BIN)/.dev ## Format the files
 	$(BIN)/ruff check --fix .
@@ -102,6 +105,7 @@ lock: $(BIN)/.dev ## Pin and hash requirements/*.in again
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 requirements/dev.in -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 -c requirements/dev.txt requirements/local.in -o requirements/local.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 -c requirements/dev.txt requirements/runtime.in -o requirements/runtime.txt
+	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 -c requirements/dev.txt requirements/deploy.in -o requirements/deploy.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 requirements/delta-rs.in -o requirements/delta-rs.txt
 
 clean: ## Remove everything that was built (not the demo's state, which is .tidegate)
@@ -162,7 +166,8 @@ $(DELTA_RS)/.installed: requirements/delta-rs.txt
 ready-to-test: $(DIST)/.test-classes $(DIST)/spark-classes.jsa check $(DYNAMODB)/.fetched $(DELTA_RS)/.installed chromium
 
 every-group:
-	$(BIN)/python -m pytest --every-group $(PARALLEL) $(ARGS)
+	@# `lint` has run what it checks, before any server was started.
+	$(BIN)/python -m pytest --every-group --ignore=$(REPOSITORY) $(PARALLEL) $(ARGS)
 
 require-jvm:
 	@command -v javac >/dev/null || { echo "error: no JDK found: install a JDK 17 (Debian: apt-get install openjdk-17-jdk-headless)"; exit 1; }

@@ -13,9 +13,14 @@ NEEDED = [
     Requirement(line)
     for line in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
 ]
-PINNED = dict(
-    re.findall(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==([^ ]+)", (ROOT / "requirements/runtime.txt").read_text(), re.MULTILINE)
-)
+
+
+def _pinned(lock: str) -> dict[str, str]:
+    text = (ROOT / "requirements" / f"{lock}.txt").read_text(encoding="utf-8")
+    return dict(re.findall(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==([^ ]+)", text, re.MULTILINE))
+
+
+PINNED = _pinned("runtime")
 #: Versions before which a hole is published.
 FIXED = {"starlette": "1.3.1", "pyarrow": "23.0.1"}
 
@@ -34,3 +39,12 @@ def test_no_version_with_a_published_hole_is_allowed() -> None:
         before = ".".join(map(str, [*number[:-1], number[-1] - 1]))
         assert needed.specifier.contains(version)
         assert not needed.specifier.contains(before), f"{name} {before}"
+
+
+def test_a_deployment_has_the_tested_versions_and_the_packages_of_one_release_of_dagster() -> None:
+    deployed, tested = _pinned("deploy"), _pinned("dev")
+    assert deployed.items() >= PINNED.items()
+    assert {"dagster-webserver", "dagster-postgres", "psycopg2-binary"} <= deployed.keys()
+    assert {name: tested[name] for name in deployed if name in tested and tested[name] != deployed[name]} == {}
+    releases = {version.rsplit(".", 1)[-1] for name, version in deployed.items() if name.startswith("dagster")}
+    assert len(releases) == 1, "packages of two releases of Dagster: pip would replace some, or refuse them"
