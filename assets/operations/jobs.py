@@ -14,10 +14,11 @@ from tidegate.assets.runs.long_runs import long_run
 from tidegate.assets.silver.asset import silver_report
 from tidegate.assets.silver.comparison_check import equals_bronze
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.times import parse_time
 from tidegate.platform.lake.aws.batch_calls import each_queue
 from tidegate.platform.operations.dead_letters import DeadLetters, dead_letter_queues, peek, redrive_dead_letters
-from tidegate.platform.operations.rebuild import RebuildRefused, plan_rebuild, rebuild_table
+from tidegate.platform.operations.rebuild import plan_rebuild, rebuild_table
 from tidegate.platform.operations.redrive import (
     RATE,
     Choice,
@@ -161,7 +162,7 @@ def _rebuild(context: dg.OpExecutionContext, config: RebuildConfig, lake: LakeRe
                 context.log_event(event)
         return
     if since:
-        raise RebuildRefused(only_silver_since(config.table))
+        raise DataError(only_silver_since(config.table))
     if config.dry_run:
         plan = plan_rebuild(handles, config.table)
     else:

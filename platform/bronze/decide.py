@@ -35,7 +35,7 @@ _RETENTION = "interval 3650 days"
 _WAY_OUT = "Write it again and redrive it, and report it if that does not help"
 
 
-class UnreadableFiles(DataError, RuntimeError):
+class UnreadableFiles(DataError):
     """The server cannot read what a batch has of some files, so the batch was not decided.
 
     Attributes:
@@ -69,7 +69,7 @@ def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str
 
     Raises:
         UnreadableFiles: the server cannot read what the batch has of some files.
-        RuntimeError: the server cannot read the batch. Nothing is decided.
+        AssertionError: the server cannot read the batch. Nothing is decided.
     """
     batch = _draft_batch(table, draft, prepared, run_id).seal()
     _require_readable(table, batch)
@@ -84,7 +84,7 @@ def _require_readable(table: Table, batch: Batch) -> None:
             key = _key(part, refusal)
             if key is None:
                 where = f"{refusal.part} {refusal.place}: " if refusal.part else ""
-                raise RuntimeError(
+                raise AssertionError(
                     f"batch {batch.n} of {batch.table} was not decided, because the Spark server could not read it: "
                     f"{where}{refusal.problem} Nothing was changed, and no file is at fault: report it"
                 )

@@ -35,7 +35,7 @@ def look(
 
     Raises:
         StoreError: the source bucket does not exist, S3 does not answer, or it denies access to every object.
-        TooManyRemovals: as for `guard_removals`.
+        DataError: as for `guard_removals`.
     """
     waiting = _sort_manifests(table.inbox.waiting_manifests() if waiting is None else waiting)
     ids = _select_manifests(waiting, table.spec.max_files)

@@ -14,10 +14,6 @@ REMOVAL_FLOOR = 10
 REMOVAL_SHARE = 0.5
 
 
-class TooManyRemovals(DataError, RuntimeError):
-    """So many files are gone at once that a person should check first."""
-
-
 def require_bucket(table: Table) -> None:
     """Raise an error if a table's bucket does not exist. Its files then do not count as removed.
 
@@ -39,14 +35,14 @@ def guard_removals(table: Table, birth: Birth, gone: int, waiting: Sequence[str]
         waiting: ids of the manifests that wait behind this batch. Their removals count as well.
 
     Raises:
-        TooManyRemovals: at least `REMOVAL_FLOOR` files, and more than `REMOVAL_SHARE` of the live ones, are gone.
+        DataError: at least `REMOVAL_FLOOR` files, and more than `REMOVAL_SHARE` of the live ones, are gone.
     """
     if not birth.registered or gone < REMOVAL_FLOOR:
         return
     behind = sum(hint.reports_removal for manifest in table.inbox.read(waiting) for hint in manifest.hints)
     live = table.delta.table_state(birth.location).files
     if gone + behind > REMOVAL_SHARE * live:
-        raise TooManyRemovals(
+        raise DataError(
             f"{gone + behind} of {live} live files of bronze.{birth.name} are gone from S3, or were overwritten, at "
             "once. Nothing was changed. If this is intended, materialize the partition with the run tag "
             "tidegate/allow-removals=true"

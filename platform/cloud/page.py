@@ -17,6 +17,7 @@ from tidegate.platform.cloud.address import Address
 from tidegate.platform.cloud.roles.roles import ROLES, policy
 from tidegate.platform.cloud.wanted import MAX_RECEIVES, QUEUE_ATTRIBUTES, RECEIVE_COUNT, REDRIVE, WantedResources
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.errors import BadSetting
 
 #: A block, after the comment that names its content.
 _BLOCK = re.compile(r"(?P<head><!-- printed: (?P<what>[\w-]+) -->\n)(?P<body>.*?)(?P<foot><!-- end -->)", re.DOTALL)
@@ -28,11 +29,11 @@ def renew_page(page: str) -> str:
     """Return the page with its derived parts written again.
 
     Raises:
-        ValueError: the page shows no lake, or has a part that is not derived here.
+        BadSetting: the page shows no lake, or has a part that is not derived here.
     """
     shown = _LAKE.search(page)
     if shown is None:
-        raise ValueError("the page shows no lake.yaml: its first yaml block that begins with `lake:`")
+        raise BadSetting("the page shows no lake.yaml: its first yaml block that begins with `lake:`")
     config = LakeConfig.model_validate(yaml.safe_load(shown[1]))
 
     def block(found: re.Match[str]) -> str:
@@ -57,7 +58,7 @@ def _part(config: LakeConfig, what: str) -> str:
             return _json(wanted.commit_table.time_to_live())
     role, _, kind = what.partition("-")
     if role not in ROLES or kind not in ("policy", "reasons"):
-        raise ValueError(f"nothing prints {what!r}")
+        raise BadSetting(f"nothing prints {what!r}")
     statements = ROLES[role](config)
     if kind == "policy":
         return _json(policy(statements))

@@ -17,7 +17,7 @@ def seam(name: str) -> None:
     (SIGSTOP, until the test sends SIGCONT). If the marker file exists, the seam does nothing: it acts once.
 
     Raises:
-        ValueError: the variable names an unknown action.
+        AssertionError: the variable names an unknown action.
     """
     wanted = os.environ.get(_VARIABLE)
     if not wanted:
@@ -27,6 +27,6 @@ def seam(name: str) -> None:
         return
     signals = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
     if action not in signals:
-        raise ValueError(f"{_VARIABLE}={wanted}: the action must be one of {sorted(signals)}")
+        raise AssertionError(f"{_VARIABLE}={wanted}: the action must be one of {sorted(signals)}")
     Path(marker).write_text(str(os.getpid()))
     os.kill(os.getpid(), signals[action])

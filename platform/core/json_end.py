@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from tidegate.platform.core.errors import BadValue
+
 #: Levels of arrays and objects in each other, as in a row (`JsonRecords` of platform/jvm).
 MAX_LEVELS = 1_000
 #: Levels that one expression takes at once. Each of them makes it three times as long.
@@ -61,7 +63,7 @@ def json_end(text: str, start: int, ask: Callable[[], object] = lambda: None) ->
 
     Raises:
         TooDeep: it has too many levels.
-        ValueError: it is not a JSON value. The message says where.
+        BadValue: it is not a JSON value. The message says where.
     """
     # What closes the arrays and objects around the place, the innermost last.
     around = list[str]()
@@ -77,7 +79,7 @@ def json_end(text: str, start: int, ask: Callable[[], object] = lambda: None) ->
             continue
         opening = _OPENING.match(text, place)
         if opening is None:
-            raise ValueError(f"no value at character {place:,}")
+            raise BadValue(f"no value at character {place:,}")
         if len(around) == MAX_LEVELS - _AT_ONCE:
             raise TooDeep(f"more than {MAX_LEVELS:,} levels at character {place:,}")
         around.append("]" if text[place] == "[" else "}")
@@ -89,7 +91,7 @@ def _find_next_place(text: str, place: int, around: list[str]) -> int:
     while around:
         following = _NEXT[around[-1]].match(text, place)
         if following is None:
-            raise ValueError(f"neither ',' nor {around[-1]!r} follows the value that ends at character {place:,}")
+            raise BadValue(f"neither ',' nor {around[-1]!r} follows the value that ends at character {place:,}")
         place = following.end()
         if text[place - 1] != around[-1]:
             break

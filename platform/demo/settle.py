@@ -17,10 +17,6 @@ from tidegate.platform.silver.pending import pending_merge
 _PAUSE, _PAUSE_AFTER_SPARK = 0.5, 2.0
 
 
-class NotSettled(UnavailableError, RuntimeError):
-    """An event was still on its way at the deadline. The message says what, and where to look."""
-
-
 def wait_settled(
     lake: Lake,
     instance: dg.DagsterInstance,
@@ -43,7 +39,7 @@ def wait_settled(
         check: raises if a process of the platform has died.
 
     Raises:
-        NotSettled: the deadline passed.
+        UnavailableError: the deadline passed.
     """
     end = time.monotonic() + deadline
     accounted = -1
@@ -63,7 +59,7 @@ def wait_settled(
             pause = _PAUSE_AFTER_SPARK
         show(left, max(accounted, 0))
         time.sleep(pause)
-    raise NotSettled(f"not settled within {deadline:.0f} s: {left}. Look at the runs in the UI and at the logs")
+    raise UnavailableError(f"not settled within {deadline:.0f} s: {left}. Look at the runs in the UI and at the logs")
 
 
 def _describe_pending(lake: Lake, instance: dg.DagsterInstance) -> str | None:

@@ -68,7 +68,7 @@ class KeptLines:
         """Replace the object by what stays of its lines. The object is complete at all times, and so is a repetition.
 
         Raises:
-            RuntimeError: the disk is full.
+            UnavailableError: the disk is full.
             ObjectChanged: the object has changed, or is gone.
             StoreError: S3 did not answer.
         """

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from tidegate.platform.core.config.silver_columns import CHANGED_BATCH
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.forgetting.silver_rows import end_merges
 from tidegate.platform.lake.lake import Lake, Table
@@ -69,7 +70,7 @@ def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | No
     rows, session, fields = KeyRows.from_lake(lake, work), lake.delta.session, work.bronze.schema.fields
     if not work.mark:
         if rows.rules.history is not None and _is_stored(lake, table, rows, suppression):
-            raise ValueError("they are from before a reset: materialize silver first")
+            raise BadValue("they are from before a reset: materialize silver first")
         return None
     bronze = session.sql(rows.view(delta_table(rows.work.bronze_location)))
     key = f"SELECT {rows.key} AS key, {N} AS n FROM"
@@ -84,7 +85,7 @@ def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | No
     if not _is_stored(lake, table, rows, suppression):
         return None
     if rows.rules.truncated is not None and rows.rules.history is not None:
-        raise ValueError(
+        raise BadValue(
             "they are from before a reset, and a history with `apply_as_truncates` is computed as a whole, without any "
             f"row from before it. If these can go, do that first (tidegate rebuild silver.{table.spec.name} --yes)"
         )

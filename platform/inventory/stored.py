@@ -9,6 +9,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.cost import StoredSum
 from tidegate.platform.core.storage.price_list import read_price_lists
@@ -73,13 +74,13 @@ def read_prices(paths: Iterable[Path]) -> StoragePrices:
         paths: CSV files of one region.
 
     Raises:
-        ValueError: a file cannot be read, or is not a price list. The message says what to do.
+        BadSetting: a file cannot be read, or is not a price list. The message says what to do.
     """
     with ExitStack() as stack:
         try:
             files = {str(path): stack.enter_context(path.open(encoding="utf-8-sig", newline="")) for path in paths}
         except OSError as error:
-            raise ValueError(
+            raise BadSetting(
                 f"the price list {error.filename} cannot be read: {error.strerror}. docs/guides/storage.md shows how "
                 "to get AWS's list of your region"
             ) from None

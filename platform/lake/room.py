@@ -10,6 +10,7 @@ from tempfile import gettempdir
 from threading import Lock
 from typing import Any, BinaryIO, TypeVar
 
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.time_left import seconds_left
 
 #: Bytes, or characters, that each of about thirty threads may hold in memory at the same time.
@@ -86,11 +87,11 @@ def name_full_disk(what: str) -> Iterator[None]:
         what: end of the error's sentence: what has to be written there, and what to do.
 
     Raises:
-        RuntimeError: the disk is full.
+        UnavailableError: the disk is full.
     """
     try:
         yield
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        raise RuntimeError(f"the disk with {gettempdir()} is full, and {what}") from error
+        raise UnavailableError(f"the disk with {gettempdir()} is full, and {what}") from error

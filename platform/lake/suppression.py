@@ -30,11 +30,11 @@ _DIGEST, _KEY = "io.tidegate.load.rows.SubjectDigest", "_tidegate_key"
 _IS_KNOWN = "_tidegate_is_known"
 
 
-class SecretProblem(ConfigurationError, RuntimeError):
+class SecretProblem(ConfigurationError):
     """The secret of the suppression list is missing, cannot be used, or is another than that of the list."""
 
 
-class SubjectProblem(DataError, RuntimeError):
+class SubjectProblem(DataError):
     """A table does not show whose its rows are."""
 
 

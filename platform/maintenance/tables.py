@@ -72,7 +72,7 @@ class MaintenanceResult:
         return f"{self.name}: {', '.join(filter(None, steps)) or 'nothing to do'}{source}"
 
 
-class TableBusy(UnavailableError, RuntimeError):
+class TableBusy(UnavailableError):
     """A batch of the table is decided and not recorded. Its next run finishes it."""
 
 

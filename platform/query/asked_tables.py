@@ -9,7 +9,7 @@ import sqlglot
 from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
-from tidegate.platform.query.table_named import QueryError
+from tidegate.platform.core.errors import BadSetting
 
 _QUERIES = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN)
 
@@ -67,7 +67,7 @@ def with_days(query: str, view: Callable[[str, date], str]) -> str:
         view: makes the view of a table's name and a day, and returns its name.
 
     Raises:
-        QueryError: the arguments are not the name of a table and a day.
+        BadSetting: the arguments are not the name of a table and a day.
     """
     if _NAME not in query.lower():
         return query
@@ -87,10 +87,10 @@ def with_days(query: str, view: Callable[[str, date], str]) -> str:
             TokenType.STRING,
             TokenType.R_PAREN,
         ]:
-            raise QueryError(_USAGE_TEXT)
+            raise BadSetting(_USAGE_TEXT)
         try:
             day = date.fromisoformat(call[2].text)
         except ValueError:
-            raise QueryError(f"{call[2].text!r} is not a day: {_USAGE_TEXT}") from None
+            raise BadSetting(f"{call[2].text!r} is not a day: {_USAGE_TEXT}") from None
         query = query[: token.start] + view(call[0].text, day) + query[call[3].end + 1 :]
     return query

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from tidegate.platform.core.errors import ConfigurationError
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.wording import first_few
@@ -23,13 +23,13 @@ def table_named(lake: Lake, name: str) -> str:
         name: SQL name, key or `s3://` prefix of the table.
 
     Raises:
-        QueryError: there is no such table.
+        BadSetting: there is no such table.
     """
     if S3Address.names(name):
         try:
             return TableKey.from_uri(name if name.endswith("/") else f"{name}/").encode()
         except ValueError as error:
-            raise QueryError(str(error)) from None
+            raise BadSetting(str(error)) from None
     name = name.removeprefix("bronze.")
     for spec in lake.config.tables:
         if spec.name == name:
@@ -42,8 +42,4 @@ def table_named(lake: Lake, name: str) -> str:
     known = sorted({spec.name for spec in lake.config.tables} | set(born))
     nearest = get_close_matches(name, known, MAX_NAMED, 0.0) if len(known) > MAX_NAMED else known
     some = ", ".join(first_few(nearest, MAX_NAMED, len(known)))
-    raise QueryError(f"there is no table {name!r}: give its SQL name, its key or its s3:// prefix; there are {some}")
-
-
-class QueryError(ConfigurationError, ValueError):
-    """A query names what the lake does not have. The message says what there is."""
+    raise BadSetting(f"there is no table {name!r}: give its SQL name, its key or its s3:// prefix; there are {some}")

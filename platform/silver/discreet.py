@@ -11,10 +11,6 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError
 
 
-class MergeFailed(DataError, RuntimeError):
-    """Spark could not merge. The message has no value of a row."""
-
-
 def describe_spark_error(error: PySparkException) -> str:
     """Return what an error of Spark says without its text, which may have values of rows."""
     return f"Spark failed ({error.getCondition() or type(error).__name__})"
@@ -25,7 +21,7 @@ def discreet_errors(spec: TableSpec) -> Iterator[None]:
     """Replace an error of Spark by one without its text if the table has personal columns.
 
     Raises:
-        MergeFailed: instead of Spark's error.
+        DataError: instead of Spark's error.
     """
     try:
         yield
@@ -38,7 +34,7 @@ def discreet_errors(spec: TableSpec) -> Iterator[None]:
             if "and an equal `order`" in str(error)
             else describe_spark_error(error)
         )
-        raise MergeFailed(
+        raise DataError(
             f"silver.{spec.name}: {why}. The table has personal columns, so no value of a row is in this message: the "
             "log of the Spark server has Spark's own"
         ) from None

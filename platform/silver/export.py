@@ -26,6 +26,7 @@ from ulid import ULID
 from tidegate.platform.core.config.output import ExportSpec
 from tidegate.platform.core.config.silver_columns import CHANGE_COLUMNS, CHANGE_TYPE, COMMIT_VERSION, KEY, own_columns
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_reference import path_of, quote_path
@@ -95,7 +96,7 @@ def export_changes(lake: Lake, spec: TableSpec) -> ExportResult:
         return ExportResult()
     if clash := [field.name for field in state.schema.fields if fold_name(field.name) in CHANGE_COLUMNS]:
         # Delta would refuse the feed, with the advice to do without it.
-        raise RuntimeError(
+        raise DataError(
             f"silver.{spec.name} has a column {clash[0]}, and its changes would have another one of that name: leave "
             "it out by `rename` or `except_columns` of `silver`, and drop it from the silver table (ALTER TABLE … DROP "
             "COLUMN, which needs delta.columnMapping.mode = name)"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.errors import DataError
+from tidegate.platform.core.errors import BadSetting, DataError
 from tidegate.platform.core.silver.recorded_options import read_after
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.spark.results import TableState
@@ -15,7 +15,7 @@ from tidegate.platform.lake.spark.results import TableState
 _ACKNOWLEDGED = "tidegate.acknowledged_version"
 
 
-class BronzeGone(DataError, RuntimeError):
+class BronzeGone(DataError):
     """The bronze table does not exist, though its ledger has batches."""
 
 
@@ -85,12 +85,12 @@ def merge_state(lake: Lake, spec: TableSpec) -> PendingMerge | None:
     """Return the tables of a merge, whether anything is left to merge or not. None if bronze has no table yet.
 
     Raises:
-        ValueError: the table has no `silver` in `lake.yaml`.
+        BadSetting: the table has no `silver` in `lake.yaml`.
         BronzeGone: the bronze table does not exist, though its ledger has batches.
-        RuntimeError: the log of the bronze table has files of elsewhere.
+        DataError: the log of the bronze table has files of elsewhere.
     """
     if spec.silver is None:
-        raise ValueError(f"table {spec.name} has no `silver` in lake.yaml")
+        raise BadSetting(f"table {spec.name} has no `silver` in lake.yaml")
     table = lake.table(spec.table_key.encode())
     if table.birth is None:
         return None

@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import CHANGED_AT, CHANGED_BATCH, DELETED, JOINED, LEFT, LEFT_TYPE
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.forgetting.persons import Persons
 from tidegate.platform.core.schema.column_reference import spell_path
 from tidegate.platform.core.schema.column_statistics import is_personal_path, only_statistics, statistics_paths
@@ -56,7 +57,7 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
         types_of: returns the types of SQL expressions over a relation of bronze's rows.
 
     Raises:
-        ValueError: bronze lacks a column that lake.yaml names, or silver's columns cannot be as the rules say: one has
+        BadSetting: bronze lacks a column that lake.yaml names, or silver's columns cannot be as the rules say: one has
             the name of one of silver's own, or another type than in silver. Or an option has changed since, so that
             rows of silver do not compare with new rows.
     """
@@ -65,9 +66,9 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
     try:
         rules = fitting_rules(resolve_presets(work.spec, columns), columns, types_of, work.table.spec.columns)
     except UnsuitableColumns as error:
-        raise ValueError(f"{silver}: bronze {error}") from None
+        raise BadSetting(f"{silver}: bronze {error}") from None
     if why := _refusal(work, rules, is_rebuild=work.is_whole_rebuild):
-        raise ValueError(f"{silver}: {why}")
+        raise BadSetting(f"{silver}: {why}")
     rules = replace(rules, persons=_persons(work, rules))
     left = work.silver.schema.find_column(LEFT)
     # Also of a table whose rows leave nothing any more: what it records of older rows would become wrong.

@@ -1894,7 +1894,7 @@ MUTANTS = (
         1,
         "EventTyping.find_types.tags",
         "            except ObjectGone:\n",
-        "            except RuntimeError:\n",
+        "            except StoreError:\n",
         (f"{_FORWARD}test_tags_that_s3_refuses_leave_their_message_in_its_queue_and_no_other",),
     ),
     Mutant(

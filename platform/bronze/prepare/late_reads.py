@@ -38,10 +38,6 @@ _PARTS = 4
 _MAX_ALONE = 2
 
 
-class ReadTooLong(UnavailableError, RuntimeError):
-    """A run, or the Spark server, did not finish reading the files of a batch in time."""
-
-
 @dataclass(frozen=True)
 class _Unit:
     """Candidates that are read together: the parts of a dataset, or one file.
@@ -88,7 +84,7 @@ def limit_reading(table: Table, plan: Plan, seconds: float) -> Iterator[None]:
         seconds: that are left in the run. A unit is not blamed for a read that had less than its full time.
 
     Raises:
-        ReadTooLong: it took too long.
+        UnavailableError: it took too long.
     """
     units = _units(plan)
     if not units:  # Then nobody needs the server.
@@ -105,7 +101,7 @@ def limit_reading(table: Table, plan: Plan, seconds: float) -> Iterator[None]:
             alone = len(units) == 1 and limit == MAX_SECONDS
             hints = [Hint(unit.key, ServerLoss(unit.etag, alone, late=True)) for unit in units]
             table.inbox.put([Manifest.create(table.table_key, "lost", hints)])
-            raise ReadTooLong(
+            raise UnavailableError(
                 f"this run read {_join_names(units)} of {table.table_key} and did not finish within "
                 f"{limit // 60:.0f} minutes, so it was ended. Nothing was changed: the next run reads a quarter of "
                 "that, and a file or dataset that takes so long alone twice is quarantined"

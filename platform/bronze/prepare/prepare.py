@@ -14,6 +14,7 @@ from tidegate.platform.bronze.prepared import PreparedBatch, keep_named_folders
 from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.config.drift import output_mode_problem
 from tidegate.platform.core.config.output import OutputSpec
+from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.core.keys.file_format import OutputMode
 from tidegate.platform.lake.lake import Table
 
@@ -32,7 +33,7 @@ def prepare(table: Table, work: BatchDraft) -> PreparedBatch:
     Raises:
         NotWritable: all that is left waits for a permission that is missing.
         StoreError: S3 denies access to every object.
-        RuntimeError: as for `prepare_as_born`.
+        ConfigurationError: as for `prepare_as_born`.
     """
     prepared = prepare_as_born(table, work)
     while failed := failures(work.plan, prepared):
@@ -52,11 +53,11 @@ def prepare_as_born(table: Table, work: BatchDraft) -> PreparedBatch:
     """Prepare candidates in the mode of the birth: register their files, load their rows, or write them to an output.
 
     Raises:
-        RuntimeError: the table was born with an output and `lake.yaml` has none, or the other way round.
+        ConfigurationError: the table was born with an output and `lake.yaml` has none, or the other way round.
     """
     output = table.spec.output
     if work.birth.output != table.spec.output_mode:
-        raise RuntimeError(output_mode_problem(table.spec, work.birth))
+        raise ConfigurationError(output_mode_problem(table.spec, work.birth))
     if output is not None and work.birth.output is not None:
         return _OUTPUT_STEPS[work.birth.output](table, work, output)
     if table.spec.has_inventories:

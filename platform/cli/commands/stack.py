@@ -34,7 +34,7 @@ def run_stack(
     With a UI port, Dagster runs too, with the code locations of a workspace file.
 
     Raises:
-        LocalStackError: something could not be started or died.
+        UnavailableError: something could not be started or died.
         LakeConfigError: the lake.yaml is wrong.
     """
     ready = partial(name_tables, say=console.print)

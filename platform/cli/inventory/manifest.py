@@ -21,6 +21,7 @@ from tidegate.platform.cli.answers.inventory import ManifestAnswer, UnusableInve
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.cost import objects_of
 from tidegate.platform.cloud.address import Address
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.inventory.columns import NULL_VERSION
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.keys.object_key import folder_of
@@ -31,7 +32,6 @@ from tidegate.platform.core.storage.batch_manifest import (
     KEY,
     LIST,
     BatchManifest,
-    BatchManifestError,
     ListedObject,
     manifest_columns,
     manifest_lines,
@@ -103,7 +103,7 @@ def run_manifest(
                 found.append(manifest)
         else:
             found = _inventories(store, objects_of(lake, asked.table, asked.configuration), asked.bucket, refused)
-    except (BatchManifestError, StoreError, ValueError, PySparkException) as error:
+    except (BadValue, StoreError, ValueError, PySparkException) as error:
         raise CommandError("\n".join([first_line(error), *_describe_written(store, found, account)])) from None
     manifests = tuple(parallel(lambda manifest: _answer_written(store, manifest, account), found))
     if as_json:
@@ -167,7 +167,7 @@ def _inventories(
         checksum = S3Address.parse(path)
         try:
             return delivered_manifest(store, S3Address(checksum.bucket, folder_of(checksum.key)), name, count, null)
-        except (BatchManifestError, InventoryError) as error:
+        except (BadValue, InventoryError) as error:
             return UnusableInventory(bucket=name, reason=str(error))
 
     found = list(parallel(lambda row: manifest(*row), rows))

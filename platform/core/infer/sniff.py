@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from tidegate.platform.core.config.csv_options import USUAL_NULLS, CsvOptions
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, type_of
 from tidegate.platform.core.files.gzip_members import BrokenGzip, read_beginning
 from tidegate.platform.core.infer.feeds import is_debezium
@@ -88,26 +89,26 @@ def unpack_head(head: bytes) -> bytes:
     """Return the first bytes of a file, decompressed if it is gzip.
 
     Raises:
-        ValueError: it begins like gzip but is not gzip.
+        BadValue: it begins like gzip but is not gzip.
     """
     if head[:2] != b"\x1f\x8b":
         return head
     try:
         return read_beginning(head, SAMPLE)[0]
     except BrokenGzip as error:
-        raise ValueError(f"it begins like gzip, but it is not: {error}; write it again") from error
+        raise BadValue(f"it begins like gzip, but it is not: {error}; write it again") from error
 
 
 def format_of_bytes(head: bytes) -> FormatName:
     """Return the format of a file whose name does not show it.
 
     Raises:
-        ValueError: it is neither a text nor of a format of tables. The message is the problem.
+        BadValue: it is neither a text nor of a format of tables. The message is the problem.
     """
     if format := binary_format(head):
         return format
     if why := explain_binary(head):
-        raise ValueError(why)
+        raise BadValue(why)
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     return "json" if text[:1] in (b"{", b"[") else "csv"
 
@@ -116,10 +117,10 @@ def sniff_csv(head: bytes, *, whole: bool) -> SniffedFile:
     """Infer from the first bytes of a CSV file. `whole`: whether these are all of its bytes.
 
     Raises:
-        ValueError: the bytes are not rows. The message is the problem.
+        BadValue: the bytes are not rows. The message is the problem.
     """
     if why := explain_binary(head):
-        raise ValueError(why)
+        raise BadValue(why)
     sniffed = SniffedFile()
     lines = [line.removesuffix("\r") for line in _text(head, whole, sniffed).split("\n")]
     if sniffed.options.get("encoding") == "windows-1252":
@@ -130,9 +131,7 @@ def sniff_csv(head: bytes, *, whole: bool) -> SniffedFile:
     try:
         _sniffed_csv(lines, sniffed)
     except csv.Error as error:
-        raise ValueError(
-            f"it cannot be read as CSV ({error}); write its lines with line feeds at their ends"
-        ) from error
+        raise BadValue(f"it cannot be read as CSV ({error}); write its lines with line feeds at their ends") from error
     own = CsvOptions(**sniffed.options)
     sniffed.reads_alike = lambda options: _read(head, whole, own) == _read(head, whole, CsvOptions(**options))
     return sniffed
@@ -198,15 +197,15 @@ def sniff_json(head: bytes, *, whole: bool) -> SniffedFile:
     """Infer from the first bytes of JSON: lines, an array, or concatenated objects.
 
     Raises:
-        ValueError: the bytes cannot be read. The message is the problem.
+        BadValue: the bytes cannot be read. The message is the problem.
     """
     if why := explain_binary(head):
-        raise ValueError(why)
+        raise BadValue(why)
     sniffed = SniffedFile()
     try:
         return _sniffed_json(_text(head, whole, sniffed).strip(), sniffed, whole=whole)
     except RecursionError as error:
-        raise ValueError(_TOO_DEEP) from error
+        raise BadValue(_TOO_DEEP) from error
 
 
 def _sniffed_json(text: str, sniffed: SniffedFile, *, whole: bool) -> SniffedFile:

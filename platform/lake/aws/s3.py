@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _CONFLICT_RETRIES = 8
 
 
-class StoreError(UnavailableError, RuntimeError):
+class StoreError(UnavailableError):
     """S3 refused or could not be reached. The message names the object."""
 
 

@@ -40,7 +40,7 @@ class Delivery:
     error: Exception | None = None
 
 
-class EntriesRefused(DataError, RuntimeError):
+class EntriesRefused(DataError):
     """The destination answers, but did not take some messages at each of several attempts."""
 
 

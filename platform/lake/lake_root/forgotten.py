@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.threads import parallel
@@ -63,7 +64,7 @@ class Forgotten:
         body = self._root.objects.get(self._root.bucket, key)
         where = self._root.address(key)
         if body is None:
-            raise ValueError(f"{where} was deleted: restore it, because it keeps forgotten persons from coming back")
+            raise BadValue(f"{where} was deleted: restore it, because it keeps forgotten persons from coming back")
         return ForgetRequest.from_json(body, where)
 
     def _key(self, name: str) -> str:

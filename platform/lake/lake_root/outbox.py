@@ -149,7 +149,7 @@ class Outbox:
         """Return the messages of an object; none if it was deleted meanwhile.
 
         Raises:
-            ValueError: the object was changed from outside. The message names it.
+            BadValue: the object was changed from outside. The message names it.
         """
         key = self._key(found)
         body = self._root.objects.get(self._root.bucket, key)

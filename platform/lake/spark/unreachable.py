@@ -5,5 +5,5 @@ from __future__ import annotations
 from tidegate.platform.core.errors import UnavailableError
 
 
-class SparkUnreachable(UnavailableError, RuntimeError):
+class SparkUnreachable(UnavailableError):
     """No Spark Connect server answers at the address. The message says what to do."""

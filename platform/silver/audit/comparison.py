@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from tidegate.platform.core.config.silver_columns import CHANGED_BATCH, DELETED
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.silver.fates.file_sample import Bounds, FileSample, TableFile, file_sample
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.temporary_view import temporary_view
@@ -65,12 +66,12 @@ def compare(lake: Lake, spec: TableSpec) -> Comparison | None:
     a difference is made again if silver was written meanwhile.
 
     Raises:
-        ValueError: silver was written during each of `MAX_ATTEMPTS` comparisons, or does not fit the rules.
+        BadValue: silver was written during each of `MAX_ATTEMPTS` comparisons, or does not fit the rules.
         BronzeGone: the bronze table does not exist, though its ledger has batches.
-        RuntimeError: the table rests, because the Spark server was lost too often.
+        UnavailableError: the table rests, because the Spark server was lost too often.
     """
     if why := why_silver_rests(lake, spec.name):
-        raise RuntimeError(why)
+        raise UnavailableError(why)
     for _ in range(MAX_ATTEMPTS):
         work = merge_state(lake, spec)
         if work is None or not work.mark or not work.silver.exists:
@@ -79,7 +80,7 @@ def compare(lake: Lake, spec: TableSpec) -> Comparison | None:
             found = _compare_keys(lake, work, work.mark)
         if not found.wrong or lake.delta.table_state(work.location).version == work.silver.version:
             return found
-    raise ValueError(f"silver.{spec.name} was written during each of {MAX_ATTEMPTS} comparisons")
+    raise UnavailableError(f"silver.{spec.name} was written during each of {MAX_ATTEMPTS} comparisons")
 
 
 def _compare_keys(lake: Lake, work: PendingMerge, mark: int) -> Comparison:

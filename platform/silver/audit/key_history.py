@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.config.silver_columns import VALID_FROM, WITH_TOMBSTONES
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import BadSetting, BadValue
 from tidegate.platform.core.schema.sql_literal import format_on_one_line
 from tidegate.platform.core.silver.fates.dumps import MAX_NAMES
 from tidegate.platform.core.silver.fates.intervals import Replay
@@ -115,16 +116,16 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
         given: the key, as `part=value` for each of its parts.
 
     Raises:
-        WrongKey: the arguments are not a key of the table.
-        ValueError: the table has no `silver`, or no rows yet, or does not fit the rules of `lake.yaml`.
+        BadValue: the arguments are not a key of the table.
+        BadSetting: the table has no `silver`, or no rows yet, or does not fit the rules of `lake.yaml`.
     """
     if spec.silver is None:
-        raise ValueError(f"table {spec.name} has no `silver` in lake.yaml, so no row is merged by a key")
+        raise BadSetting(f"table {spec.name} has no `silver` in lake.yaml, so no row is merged by a key")
     name = f"silver.{spec.name}"
     values = key_values(name, spec.silver.keys, given)
     work = merge_state(lake, spec)
     if work is None or not work.bronze.has_columns:
-        raise ValueError(f"bronze.{spec.name} has no rows yet, so {name} has none")
+        raise BadValue(f"bronze.{spec.name} has no rows yet, so {name} has none")
     rows = KeyRows.from_lake(lake, work)
     rows.check(lake, values)
     # The rows of a registered table do not have their batch, so waiting dumps are known by the version only.

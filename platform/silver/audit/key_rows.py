@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidegate.platform.core.config.silver_columns import DELETED, KEY, ORDER, VALID_TO
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.schema.aligned import align_value
 from tidegate.platform.core.schema.casts import cast
 from tidegate.platform.core.schema.column_reference import path_of, type_at
@@ -17,7 +18,7 @@ from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.expectations import dropping_expectation_sql
 from tidegate.platform.core.silver.fates.dumps import IncompleteDump
-from tidegate.platform.core.silver.key_values import WrongKey, is_missing_value, text_of, value_of
+from tidegate.platform.core.silver.key_values import is_missing_value, text_of, value_of
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.suppression import SecretProblem, Suppression
@@ -143,7 +144,7 @@ class KeyRows:
         """Check that the values can be values of the key.
 
         Raises:
-            WrongKey: one of them is not a value of its type.
+            BadValue: one of them is not a value of its type.
         """
         given = [(place, value) for place, value in enumerate(values) if value is not None]
         tries = [is_missing_value(self.key_type(place), value) for place, value in given]
@@ -153,7 +154,7 @@ class KeyRows:
         for (place, value), is_wrong in zip(given, wrong, strict=True):
             if is_wrong:
                 key = self.work.spec.keys[place]
-                raise WrongKey(f"{key} is {self.key_type(place).sql()}, and {value!r} is not such a value")
+                raise BadValue(f"{key} is {self.key_type(place).sql()}, and {value!r} is not such a value")
 
     def key_type(self, place: int) -> Type:
         """Return the type of a part of the key."""

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
@@ -152,7 +153,7 @@ def _whole_files(
     files = first.join(now, is_same, "left_semi").limit(_MAX_WHOLE_FILES + 1).collect()
     if len(files) > _MAX_WHOLE_FILES:
         name = work.table.spec.name
-        raise ValueError(
+        raise BadValue(
             f"silver.{name}: more than {_MAX_WHOLE_FILES} files of bronze.{name} are in quarantine, so it is not known "
             "which dumps are complete: redrive or delete these files"
         )

@@ -16,7 +16,7 @@ from tidegate.platform.silver.changes import Changes
 from tidegate.platform.silver.pending import PendingMerge
 
 
-class ExpectationFailed(DataError, RuntimeError):
+class ExpectationFailed(DataError):
     """Rows violate an expectation of `expect_or_fail`. Nothing of their batches was merged.
 
     Attributes:

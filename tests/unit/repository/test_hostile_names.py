@@ -55,6 +55,7 @@ from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.yaml_document import flow
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.markdown import cell
 from tidegate.platform.core.schema.column_types import Field, fold_name, quote_name
@@ -138,7 +139,7 @@ def _descriptions_of_checks(name: str) -> None:
     instance: Any = SimpleNamespace(
         event_log_storage=SimpleNamespace(get_latest_materialization_storage_ids=lambda assets: {})
     )
-    asset, error = dg.AssetKey("t"), RuntimeError(f"no column {name}")
+    asset, error = dg.AssetKey("t"), DataError(f"no column {name}")
     (apart,) = results_of_merge(spec, asset, merged, instance)
     health: Any = SimpleNamespace(**dict.fromkeys(("behind", "unknown", "tables", "routes", "queues"), ()), dead=0)
     kept = kept_description(evaluation_event(apart))

@@ -15,6 +15,7 @@ from tests.support.tracked import ROOT, tracked
 from tidegate.platform.bronze.prepare.formats.json_files import is_by_line
 from tidegate.platform.cli.check.lake import _owners
 from tidegate.platform.core.completion.named_parts import named_parts
+from tidegate.platform.core.errors import TidegateError
 from tidegate.platform.core.events.envelopes import open_body, unwrap_publication
 from tidegate.platform.core.events.row_queue import RowOrigin, row_of
 from tidegate.platform.core.foreign_json import MAX_VALUES, foreign_json, foreign_row
@@ -148,7 +149,7 @@ def _of(shape: str, characters: int) -> str:
 
 def _peak(work: Callable[[], object]) -> int:
     tracemalloc.start()
-    with suppress(ValueError, RuntimeError):
+    with suppress(ValueError, TidegateError):
         work()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

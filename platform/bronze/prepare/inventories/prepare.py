@@ -20,6 +20,7 @@ from tidegate.platform.core.bronze.batch import Remove, SignalDecision
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status, shorten_reason
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Candidate
+from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.core.inventory.columns import PARTITIONS, first_columns, with_fields
 from tidegate.platform.core.inventory.delivery import (
     Delivery,
@@ -47,8 +48,8 @@ def prepare_inventories(table: Table, work: BatchDraft) -> PreparedBatch:
     newest one cannot enter, the one before it is tried.
 
     Raises:
-        RuntimeError: the table was born with other columns.
-        ServerLost: the Spark server was lost.
+        ConfigurationError: the table was born with other columns.
+        SparkUnreachable: the Spark server was lost.
         PySparkException: Spark failed, and no inventory is known to be at fault.
     """
     return _Preparation(table, work).run()
@@ -66,7 +67,7 @@ class _Preparation:
     def run(self) -> PreparedBatch:
         base = self.prepared.base = present_schema(self.table, self.work)
         if base and base.partitions != PARTITIONS:
-            raise RuntimeError(
+            raise ConfigurationError(
                 f"bronze.{self.work.birth.name} has the columns of other files, and `mode: inventory` in lake.yaml "
                 "needs those of inventories: give the table its old mode, or start it over (tidegate reset)"
             )
@@ -209,7 +210,7 @@ def live_subject_files(delta: Delta, birth: Birth, subjects: Collection[Subject]
     """Return the live entries of some subjects, as of one version of the table.
 
     Raises:
-        RuntimeError: another writer committed to the table during each attempt.
+        ConfigurationError: another writer committed to the table during each attempt.
     """
 
     def find() -> Sequence[str]:

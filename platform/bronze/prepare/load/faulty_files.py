@@ -46,7 +46,7 @@ class FaultyFiles:
             The files, without those at fault.
 
         Raises:
-            ServerLost: the Spark server was lost. A note says which files it was reading.
+            SparkUnreachable: the Spark server was lost. A note says which files it was reading.
             PySparkException: Spark failed, and no file is known to be at fault.
         """
         if not files:
@@ -79,7 +79,7 @@ class FaultyFiles:
             The files, without those at fault, and what `bring` returned; None if no file is left.
 
         Raises:
-            ServerLost: the Spark server was lost. A note says which files it was reading.
+            SparkUnreachable: the Spark server was lost. A note says which files it was reading.
             PySparkException: Spark failed, and no file is known to be at fault.
         """
         before = self._prepared.schema

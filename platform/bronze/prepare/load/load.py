@@ -45,7 +45,7 @@ def prepare_load(table: Table, work: BatchDraft) -> PreparedBatch:
 
     Raises:
         StoreError: S3 did not answer.
-        ServerLost: the Spark server was lost while it read files.
+        SparkUnreachable: the Spark server was lost while it read files.
         PySparkException: Spark failed, and no file is known to be at fault.
     """
     return Load(table, work).run()

@@ -22,7 +22,7 @@ def stage_suppressed(table: Table, suppression: Suppression | None, schema: Tabl
         schema: the columns that the table will have.
 
     Raises:
-        RuntimeError: a subject has a type whose values do not have one text.
+        DataError: a subject has a type whose values do not have one text.
     """
     if suppression is None:
         yield {}

@@ -24,6 +24,7 @@ from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, PlannedHint
 from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.keys.s3_address import S3Object
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake import room
@@ -106,7 +107,7 @@ def test_a_full_disk_fails_the_run_and_blames_no_file() -> None:
         def write(self, body: BinaryIO, target: BinaryIO) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(RuntimeError, match=r"is full, and a\.csv has to be rewritten there; free some of it"):
+    with pytest.raises(UnavailableError, match=r"is full, and a\.csv has to be rewritten there; free some of it"):
         rewritten(Store(b"x"), "a.csv", Full())
 
 

@@ -6,9 +6,9 @@ from datetime import date
 
 import pytest
 
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.query.asked_tables import asked_tables, with_days, without_schema
 from tidegate.platform.query.frame import explain_missing_table, suggest_tables
-from tidegate.platform.query.table_named import QueryError
 
 
 @pytest.mark.parametrize(
@@ -107,5 +107,5 @@ def test_other_queries_are_left_as_they_are(query: str) -> None:
     ],
 )
 def test_wrong_arguments_are_refused(call: str, said: str) -> None:
-    with pytest.raises(QueryError, match=said):
+    with pytest.raises(BadSetting, match=said):
         with_days(f"SELECT * FROM inventory_as_of{call}", view)

@@ -10,7 +10,8 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tidegate.assets.silver import comparison_check as check
-from tidegate.platform.silver.discreet import MergeFailed, discreet_errors
+from tidegate.platform.core.errors import DataError
+from tidegate.platform.silver.discreet import discreet_errors
 
 PERSONAL, PLAIN = (SimpleNamespace(name="orders", personal=personal) for personal in (object(), None))
 TIE = 'silver.orders: two different rows have the key ["CANARY"] and an equal `order`: add a column'
@@ -19,7 +20,7 @@ TIE = 'silver.orders: two different rows have the key ["CANARY"] and an equal `o
 @pytest.mark.parametrize(("text", "why"), [(TIE, "two different rows have one key"), ("'CANARY' is no INT", "Spark")])
 def test_spark_s_text_is_left_out(text: str, why: str) -> None:
     spec: Any = PERSONAL
-    with pytest.raises(MergeFailed, match=why) as failed, discreet_errors(spec):
+    with pytest.raises(DataError, match=why) as failed, discreet_errors(spec):
         raise PySparkException(text)
     assert "CANARY" not in str(failed.value)
     assert failed.value.__suppress_context__

@@ -25,7 +25,7 @@ from tidegate.platform.bronze.prepare import late_reads
 from tidegate.platform.bronze.prepare.formats.csv_files import Csv
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.formats.json_files import Utf8
-from tidegate.platform.bronze.prepare.late_reads import MAX_SECONDS, ReadTooLong, keep_first_part, limit_reading
+from tidegate.platform.bronze.prepare.late_reads import MAX_SECONDS, keep_first_part, limit_reading
 from tidegate.platform.bronze.prepare.load import readable_files
 from tidegate.platform.bronze.prepare.load.candidates import find_misread
 from tidegate.platform.bronze.prepare.load.server_losses import (
@@ -40,6 +40,7 @@ from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, Plan, PlannedHint, make_plan
 from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.keys.s3_address import S3Object
 from tidegate.platform.lake import time_left
 from tidegate.platform.lake.aws.bucket import Bucket
@@ -96,7 +97,7 @@ def _work_off(table: Any, clock: Any, seconds: Mapping[str, float]) -> tuple[int
                 clock.seconds = sum(seconds[candidate.key] for candidate in some)
                 if clock.seconds > MAX_SECONDS:
                     raise PySparkException("[OPERATION_CANCELED]")
-        except ReadTooLong:
+        except UnavailableError:
             late += 1
             continue
         finally:
@@ -141,7 +142,7 @@ def test_only_the_end_of_the_time_is_noted(table: Any, clock: Any, end: BaseExce
         raise end
     assert table.inbox.waiting_manifests() == []
     clock.seconds = MAX_SECONDS + 1
-    with pytest.raises(ReadTooLong), limit_reading(table, Plan([candidate]), HOUR):
+    with pytest.raises(UnavailableError), limit_reading(table, Plan([candidate]), HOUR):
         raise PySparkException("[OPERATION_CANCELED]")
     assert len(table.inbox.waiting_manifests()) == 1
 
@@ -173,7 +174,7 @@ def test_a_loss_of_the_server_and_a_long_read_are_two_things(table: Any, clock: 
         (candidate,) = plan.candidates
         assert quarantine_reason(plan, candidate) is None
         server_lost(table, [SimpleNamespace(candidate=candidate)])  # type: ignore[list-item]
-        with pytest.raises(ReadTooLong, match="read a alone of"), limit_reading(table, plan, HOUR):
+        with pytest.raises(UnavailableError, match="read a alone of"), limit_reading(table, plan, HOUR):
             raise PySparkException("[OPERATION_CANCELED]")
     _, plan = _planned(table)
     (candidate,) = plan.candidates
@@ -243,7 +244,7 @@ def test_what_the_run_itself_reads_has_the_time_of_the_batch(
     ticks = itertools.count(0, 1000)
     monkeypatch.setattr(time_left, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
     with (
-        pytest.raises(ReadTooLong, match=f"read {key} alone of"),
+        pytest.raises(UnavailableError, match=f"read {key} alone of"),
         limit_reading(table, Plan([_candidate(key, body)]), HOUR),
     ):
         work(key, body)
@@ -262,7 +263,7 @@ def test_a_read_that_had_less_than_its_time_blames_nothing(table: Any, clock: An
         keep_first_part(plan)
         assert plan.candidates
         minutes = int(seconds // 60)
-        with pytest.raises(ReadTooLong, match=rf"within {minutes} minutes"), limit_reading(table, plan, seconds):
+        with pytest.raises(UnavailableError, match=rf"within {minutes} minutes"), limit_reading(table, plan, seconds):
             raise PySparkException("[OPERATION_CANCELED]")
     _, plan = _planned(table)
     keep_first_part(plan)

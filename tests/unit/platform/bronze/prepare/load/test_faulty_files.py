@@ -18,7 +18,6 @@ from tidegate.platform.bronze.prepare.formats.format import Format, SourceFile
 from tidegate.platform.bronze.prepare.formats.json_files import Json
 from tidegate.platform.bronze.prepare.formats.parquet_files import Parquet
 from tidegate.platform.bronze.prepare.load import load, load_columns
-from tidegate.platform.bronze.prepare.load.server_losses import ServerLost
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.hint import Event, Hint
@@ -171,7 +170,7 @@ class _Table:
             ]  # fmt: skip
             try:
                 loading._read(files)
-            except (ServerLost, _Failed):
+            except (SparkUnreachable, _Failed):
                 continue  # Nothing was decided, and the next run begins again.
             return loading
         raise AssertionError("no run came to its end")
