@@ -13,7 +13,7 @@ from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.completion.waiting_datasets import MAX_SIGNALS, WaitingDatasets
 from tidegate.platform.core.errors import ConfigurationError
-from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
 from tidegate.platform.lake.ledger import Clock

@@ -35,7 +35,7 @@ from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.manifest import is_taken
 from tidegate.platform.core.bronze.plan import BatchDraft
-from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
 from tidegate.platform.lake.ledger import Clock

@@ -18,9 +18,9 @@ from tidegate.platform.bronze.run import continue_decided, land
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Plan
 from tidegate.platform.core.errors import DataError, UnavailableError
-from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forgetting.subject_columns import absent_subject, forgotten_by
 from tidegate.platform.core.schema.sql_literal import delta_table
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.spark.attempts import repeat_call
 from tidegate.platform.lake.spark.properties import set_properties

@@ -25,8 +25,8 @@ from ulid import ULID
 
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forgetting.request import ForgetRequest, GoneRows, SubjectKey, gone_rows
+from tidegate.platform.core.seams import seam
 from tidegate.platform.forgetting.bronze_rows import erase_from_bronze
 from tidegate.platform.forgetting.find import Found, count_total, find, tables_of, unsearched_folders
 from tidegate.platform.forgetting.kept_objects import erase_kept_objects

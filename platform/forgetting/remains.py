@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.seams import seam
 from tidegate.platform.forgetting.find import tables_of
 from tidegate.platform.forgetting.kept_objects import erase_kept_objects
 from tidegate.platform.lake.lake import Lake

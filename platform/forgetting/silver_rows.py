@@ -12,11 +12,11 @@ import pyarrow as pa
 from ulid import ULID
 
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.schema.column_reference import quote_path
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import silver_source_columns
 from tidegate.platform.core.schema.sql_literal import delta_table
+from tidegate.platform.core.seams import seam
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.subject_paths import Unattributable, personal_key, unattributable_rows
 from tidegate.platform.lake.lake import Lake, Table

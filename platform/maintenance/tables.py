@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from tidegate.platform.core.errors import UnavailableError
-from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.upkeep import Mergeable

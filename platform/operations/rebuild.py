@@ -18,7 +18,7 @@ from tidegate.platform.core.bronze.manifest import is_rebuild, split_into_manife
 from tidegate.platform.core.bronze.plan import BATCH_BYTES
 from tidegate.platform.core.config.drift import drift
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.ledger import Reading

@@ -22,10 +22,10 @@ from tidegate.platform.core.bronze.plan import BatchDraft, PlannedHint, make_pla
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.config.after_load import move_target, removes_source
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forgetting.subject_columns import forgotten_records
 from tidegate.platform.core.keys.file_format import Mode, OutputMode, format_of, mode_of
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.ledger import Reading

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tidegate.platform.core.config.silver_columns import WITH_TOMBSTONES
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.silver.merge import MergeResult
 from tidegate.platform.silver.merge import rebuild_table as rebuild_from_bronze

@@ -27,11 +27,11 @@ from tidegate.platform.core.config.output import ExportSpec
 from tidegate.platform.core.config.silver_columns import CHANGE_COLUMNS, CHANGE_TYPE, COMMIT_VERSION, KEY, own_columns
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_reference import path_of, quote_path
 from tidegate.platform.core.schema.column_types import fold_name, quote_name
 from tidegate.platform.core.schema.exact_json import EXACT_TIMES
+from tidegate.platform.core.seams import seam
 from tidegate.platform.core.silver.change_rows import (
     changes_query,
     exported_columns,

@@ -15,9 +15,9 @@ from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.silver_columns import taken_names
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import BadValue, TidegateError, UnavailableError
-from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.seams import seam
 from tidegate.platform.core.silver.expectations import Expectation
 from tidegate.platform.core.silver.lineage import column_sources
 from tidegate.platform.core.silver.rules import MergeRules
