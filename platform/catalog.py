@@ -24,7 +24,7 @@ from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.glue import Glue
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Lake, Table
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 #: What one table can have that the others do not: a birth record or a log that cannot be read.
 _TABLE_ERRORS = (ValueError, StoreError, PySparkException)

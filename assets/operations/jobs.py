@@ -7,7 +7,7 @@ from pydantic import Field
 
 from tidegate.assets.keys import REBUILD_JOB, LakeNames
 from tidegate.assets.presentation.check_events import evaluation_event
-from tidegate.assets.presentation.readable_failure import readable_failure
+from tidegate.assets.presentation.failure_summary import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import REBUILD_OP
 from tidegate.assets.runs.long_runs import long_run
@@ -36,7 +36,7 @@ from tidegate.platform.operations.silver_rebuild import (
     plan_silver_rebuild,
     rebuild_silver,
 )
-from tidegate.platform.silver.discreet import discreet_errors
+from tidegate.platform.silver.error_redaction import discreet_errors
 from tidegate.resources.lake_resource import LakeResource, with_lake
 
 #: Dead letters of a queue that are shown before a redrive.

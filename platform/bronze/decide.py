@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from tidegate.platform.bronze.completion.whole import withdraw_unrecorded
+from tidegate.platform.bronze.completion.incomplete_datasets import withdraw_unrecorded
 from tidegate.platform.bronze.prepare.load.repeated_messages import newest_sent_before
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.batch import Batch, Create, Evolve, Remove
 from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow, Status, shorten_reason
 from tidegate.platform.core.bronze.plan import BatchDraft, Plan
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.keys.own_paths import copy_path, log_path
+from tidegate.platform.core.keys.log_paths import copy_path, log_path
 from tidegate.platform.core.schema.column_types import Struct
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.lake import Table

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tidegate.platform.bronze.completion.datasets import plan_datasets
-from tidegate.platform.bronze.prepare.access import require_access
-from tidegate.platform.bronze.prepare.late_reads import keep_first_part
 from tidegate.platform.bronze.prepare.parquet_candidates import probe_with_footer
-from tidegate.platform.bronze.removals import guard_removals, require_bucket
+from tidegate.platform.bronze.prepare.permission_guard import require_access
+from tidegate.platform.bronze.prepare.read_timeouts import keep_first_part
+from tidegate.platform.bronze.removal_guard import guard_removals, require_bucket
 from tidegate.platform.bronze.small_objects import SmallObjects
 from tidegate.platform.core.bronze.hint import Hint, Listed
 from tidegate.platform.core.bronze.ledger import LastState

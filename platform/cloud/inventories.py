@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from tidegate.platform.cloud.address import Address
+from tidegate.platform.cloud.arns import Address
 from tidegate.platform.core.config.inventories import InventoriesSpec
 from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.keys.s3_address import S3Address

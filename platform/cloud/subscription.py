@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidegate.platform.cloud.address import Address, partition_of
+from tidegate.platform.cloud.arns import Address, partition_of
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.errors import BadSetting

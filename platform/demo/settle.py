@@ -11,7 +11,7 @@ from tidegate.assets.runs.held_tables import ACTIVE
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.demo.accounts import Accounts, read_accounts
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.silver.pending import pending_merge
+from tidegate.platform.silver.pending_merge import pending_merge
 
 #: Seconds between two checks. It is longer where a check costs queries that would delay the runs.
 _PAUSE, _PAUSE_AFTER_SPARK = 0.5, 2.0

@@ -12,7 +12,7 @@ from tidegate.platform.bronze.decide import decide
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.prepare.load.replaced_rows import found_with_entries, stage_rest
 from tidegate.platform.bronze.prepare.table_columns import present_schema
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.bronze.reconcile.listing import list_generation
 from tidegate.platform.bronze.run import continue_decided, land
 from tidegate.platform.core.bronze.birth import Birth
@@ -22,7 +22,7 @@ from tidegate.platform.core.forgetting.subject_columns import absent_subject, fo
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.spark.attempts import repeat_call
+from tidegate.platform.lake.spark.commit_retry import repeat_call
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.session import command
 from tidegate.platform.lake.suppression import SubjectProblem, Suppression

@@ -28,9 +28,8 @@ from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.forgetting.request import ForgetRequest, GoneRows, SubjectKey, gone_rows
 from tidegate.platform.core.seams import seam
 from tidegate.platform.forgetting.bronze_rows import erase_from_bronze
-from tidegate.platform.forgetting.find import Found, count_total, find, tables_of, unsearched_folders
 from tidegate.platform.forgetting.kept_objects import erase_kept_objects
-from tidegate.platform.forgetting.remains import (
+from tidegate.platform.forgetting.remaining_copies import (
     end_old_versions,
     erase_late_copies,
     erase_late_messages,
@@ -39,6 +38,7 @@ from tidegate.platform.forgetting.remains import (
 )
 from tidegate.platform.forgetting.shared_keys import compute_shared_keys, merged_batch
 from tidegate.platform.forgetting.silver_rows import erase_from_silver, purge_silver, refuse_personal_keys
+from tidegate.platform.forgetting.subject_search import Found, count_total, find, tables_of, unsearched_folders
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.suppression import Suppression, subject_key
 

@@ -18,11 +18,11 @@ from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.suppression import SubjectProblem, Suppression
 from tidegate.platform.silver.audit.key_rows import KeyRows, N
-from tidegate.platform.silver.discreet import discreet_errors
+from tidegate.platform.silver.error_redaction import discreet_errors
 from tidegate.platform.silver.merge import rebuild_table
-from tidegate.platform.silver.others_values import records_givers
-from tidegate.platform.silver.pending import merge_state
-from tidegate.platform.silver.suppressed import stored_forgotten
+from tidegate.platform.silver.pending_merge import merge_state
+from tidegate.platform.silver.suppressed_rows import stored_forgotten
+from tidegate.platform.silver.value_origins import records_givers
 
 
 def compute_shared_keys(

@@ -20,7 +20,7 @@ from tidegate.platform.core.schema.column_types import Field, Simple, quote_name
 from tidegate.platform.core.schema.names import RESCUED_COLUMN
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.secret_text import secret_text
-from tidegate.platform.lake.spark.any_of import any_of
+from tidegate.platform.lake.spark.conditions import any_of
 from tidegate.platform.lake.spark.results import TableState
 
 #: Types whose values have one text. A number with a fraction, for example, has several.

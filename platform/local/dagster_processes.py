@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegate.platform.core.errors import UnavailableError
-from tidegate.platform.local.errors import require_extra
+from tidegate.platform.local.extras import require_extra
 from tidegate.platform.local.process.ports import LOOPBACK, free_port, require_free
 from tidegate.platform.local.process.process import Process, spawn
 

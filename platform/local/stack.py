@@ -12,12 +12,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
 
-from tidegate.platform.cloud.wanted import WantedResources
+from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.settings import LAKE, Settings
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.platform.local.errors import require_extra
+from tidegate.platform.local.extras import require_extra
 from tidegate.platform.local.process.ports import require_free
 from tidegate.platform.local.process.process import RunningServer
 from tidegate.platform.local.process.supervisor import Supervisor

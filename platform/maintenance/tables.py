@@ -16,7 +16,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.spark.upkeep import Mergeable
+from tidegate.platform.lake.spark.table_maintenance import Mergeable
 from tidegate.platform.maintenance.compaction import compact
 from tidegate.platform.maintenance.deletion import NOTHING, FreedObjects
 from tidegate.platform.maintenance.file_source import file_source

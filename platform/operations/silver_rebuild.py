@@ -12,7 +12,7 @@ from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.silver.merge import MergeResult
 from tidegate.platform.silver.merge import rebuild_table as rebuild_from_bronze
-from tidegate.platform.silver.pending import merge_state
+from tidegate.platform.silver.pending_merge import merge_state
 
 _SCHEMA = "silver."
 

@@ -14,12 +14,12 @@ from tidegate.platform.core.config.silver_columns import own_columns
 from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.wording import command, first_line
-from tidegate.platform.inventory.entered import inventory_as_of
+from tidegate.platform.inventory.entered_inventories import inventory_as_of
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.sql_names import SqlNames, Unnamed
-from tidegate.platform.query.asked_tables import asked_tables, with_days, without_schema
+from tidegate.platform.query.query_tables import asked_tables, with_days, without_schema
 from tidegate.platform.query.statement import changes_something, without_values
-from tidegate.platform.query.table_named import MAX_NAMED, table_named
+from tidegate.platform.query.table_lookup import MAX_NAMED, table_named
 from tidegate.platform.query.time_travel import reach_silver
 
 _SCHEMAS = ("bronze", "silver", "ledger", "lake")

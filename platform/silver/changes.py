@@ -16,14 +16,14 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.volume import volume, volume_metadata
 from tidegate.platform.core.errors import BadValue, DataError
-from tidegate.platform.core.keys.own_paths import COPIES
-from tidegate.platform.core.silver.fates.dumps import IncompleteDump
+from tidegate.platform.core.keys.log_paths import COPIES
+from tidegate.platform.core.silver.audit.dumps import IncompleteDump
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.ledger import state_change_condition
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.threads import parallel
-from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.pending_merge import PendingMerge
 
 #: Limits of one merge, which always takes at least one batch. The next merge continues after its last batch. Batch
 #: objects are read whole, and a statement lists their files: Spark Connect refuses 128 MiB, and a character of a path

@@ -44,7 +44,7 @@ from tidegate.platform.lake.silver_suppression import columns_of_silver, silver_
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.lake.spark.session import override_settings
-from tidegate.platform.silver.others_values import without_others_values
+from tidegate.platform.silver.value_origins import without_others_values
 
 #: The seams of an export, in order. Each is right after the step that it is named for.
 SEAMS = ("export-write", "export-manifest", "export-mark")

@@ -23,21 +23,26 @@ from tidegate.platform.core.silver.lineage import column_sources
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.spark.attempts import repeat_call
+from tidegate.platform.lake.spark.commit_retry import repeat_call
 from tidegate.platform.lake.spark.results import Merging, TableState
 from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.maintenance.compaction import compact, is_due
 from tidegate.platform.silver.changes import Changes, gather_changes, waiting_batch_replaces_rows
 from tidegate.platform.silver.dumps.incomplete_dumps import with_incomplete_dumps
-from tidegate.platform.silver.expect.collapse import Collapse, inferred_text_order, misread_names, suspicious_joins
-from tidegate.platform.silver.expect.no_value import name_failing_expression
+from tidegate.platform.silver.expect.collapsed_rows import (
+    Collapse,
+    inferred_text_order,
+    misread_names,
+    suspicious_joins,
+)
+from tidegate.platform.silver.expect.failing_expressions import name_failing_expression
 from tidegate.platform.silver.expect.violations import count_violations
 from tidegate.platform.silver.history_merge import build_history_merge
 from tidegate.platform.silver.merge_sql import build_merge, mode_of
-from tidegate.platform.silver.pending import PendingMerge, merge_state, pending_merge
+from tidegate.platform.silver.pending_merge import PendingMerge, merge_state, pending_merge
 from tidegate.platform.silver.row_queries import RowCounts, expression_types, has_copies, row_counts
 from tidegate.platform.silver.server_losses import record_server_loss
-from tidegate.platform.silver.suppressed import same_list, wanted_changes
+from tidegate.platform.silver.suppressed_rows import same_list, wanted_changes
 from tidegate.platform.silver.table import (
     create_table,
     follow_lake_yaml,

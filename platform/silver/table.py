@@ -23,9 +23,9 @@ from tidegate.platform.core.schema.names import RESCUED_COLUMN, needs_mapping, s
 from tidegate.platform.core.schema.sql_literal import delta_table, parenthesize, properties_sql
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
-from tidegate.platform.core.silver.awaited import with_awaited
 from tidegate.platform.core.silver.expectations import conditions
 from tidegate.platform.core.silver.expression_types import TypesOf, UnfitExpression, UnsuitableColumns, unfit_option
+from tidegate.platform.core.silver.missing_columns import with_awaited
 from tidegate.platform.core.silver.presets import resolve_presets
 from tidegate.platform.core.silver.recorded_options import (
     OPTIONS,
@@ -43,7 +43,7 @@ from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.session import command
 from tidegate.platform.maintenance.compaction import passes
-from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.pending_merge import PendingMerge
 
 #: Expired tombstones are purged each time that the mark passes a multiple of this.
 _PURGE_EVERY = 50

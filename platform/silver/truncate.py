@@ -14,7 +14,7 @@ from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.silver.newest_rows import older_than_truncate, order_from_json
-from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.pending_merge import PendingMerge
 
 #: Properties of a silver table: the order of its newest truncate as JSON, and that of the newest one of bronze before a
 #: reset. Bronze does not have that one any more.

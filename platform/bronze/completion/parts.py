@@ -24,8 +24,8 @@ from tidegate.platform.core.completion.verdict import (
 from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.platform.lake.aws.s3 import Listed, ObjectRefused, StoreError
+from tidegate.platform.lake.capacity import TooLarge, run_bounded
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.room import TooLarge, run_bounded
 
 #: Objects of a signal's folder that are listed.
 MAX_LISTED = 100_000

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tidegate.platform.bronze.completion.whole import failures, record_entering_signals, withdraw
-from tidegate.platform.bronze.prepare.access import require_access
+from tidegate.platform.bronze.completion.incomplete_datasets import failures, record_entering_signals, withdraw
 from tidegate.platform.bronze.prepare.inventories.prepare import prepare_inventories
 from tidegate.platform.bronze.prepare.load.load import prepare_load
 from tidegate.platform.bronze.prepare.outputs import prepare_concatenate, prepare_convert, prepare_repartition
+from tidegate.platform.bronze.prepare.permission_guard import require_access
 from tidegate.platform.bronze.prepare.register import prepare_register
-from tidegate.platform.bronze.prepared import PreparedBatch, keep_named_folders
+from tidegate.platform.bronze.prepared_batch import PreparedBatch, keep_named_folders
 from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.config.drift import output_mode_problem
 from tidegate.platform.core.config.output import OutputSpec

@@ -28,7 +28,7 @@ from tidegate.platform.operations.silver_rebuild import (
     plan_silver_rebuild,
     rebuild_silver,
 )
-from tidegate.platform.query.table_named import table_named
+from tidegate.platform.query.table_lookup import table_named
 
 _SHOWN = 20
 

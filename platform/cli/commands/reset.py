@@ -15,7 +15,7 @@ from tidegate.platform.core.errors import DataError
 from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.operations.reset import ResetPlan, plan_reset, reset_table
-from tidegate.platform.query.table_named import table_named
+from tidegate.platform.query.table_lookup import table_named
 
 
 def run_reset(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tidegate.platform.cloud.wanted import WantedResources
+from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.local.dagster_processes import DagsterProcesses

@@ -20,7 +20,7 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import ManifestAnswer, UnusableInventory, WrittenManifest
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.cost import objects_of
-from tidegate.platform.cloud.address import Address
+from tidegate.platform.cloud.arns import Address
 from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.inventory.columns import NULL_VERSION
 from tidegate.platform.core.inventory.manifest import InventoryError
@@ -38,7 +38,7 @@ from tidegate.platform.core.storage.batch_manifest import (
     unnamed_version,
 )
 from tidegate.platform.core.wording import first_line
-from tidegate.platform.inventory.stored import with_inventories
+from tidegate.platform.inventory.stored_objects import with_inventories
 from tidegate.platform.lake.aws.s3 import ObjectStore, StoreError
 from tidegate.platform.lake.inventory.deliveries import delivered_manifest
 from tidegate.platform.lake.inventory.objects import buckets_of_versions

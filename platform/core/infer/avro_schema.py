@@ -8,7 +8,7 @@ from typing import Any
 
 from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.foreign_json import require_few_values
-from tidegate.platform.core.infer.stated import StatedColumn, connect_type, row_of_change, text_of
+from tidegate.platform.core.infer.file_metadata import StatedColumn, connect_type, row_of_change, text_of
 from tidegate.platform.core.schema.column_types import MAX_DIGITS, Array, Decimal, Field, Map, Simple, Struct, Type
 from tidegate.platform.core.schema.names import MAX_FIELDS
 

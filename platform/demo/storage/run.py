@@ -34,12 +34,12 @@ from tidegate.platform.demo.storage.findings import (
     compare_table_cost,
     write_prices,
 )
-from tidegate.platform.demo.storage.past import INVENTORIES, PastDays
-from tidegate.platform.demo.storage.planted import LEGACY
+from tidegate.platform.demo.storage.past_days import INVENTORIES, PastDays
+from tidegate.platform.demo.storage.planted_buckets import LEGACY
 from tidegate.platform.demo.storage.report import StorageReport, show_storage_report
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.sql_names import SqlNames
-from tidegate.platform.local.errors import require_extra
+from tidegate.platform.local.extras import require_extra
 from tidegate.platform.local.process.ports import LOOPBACK
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.stack_file import empty_home

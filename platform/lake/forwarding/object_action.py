@@ -10,7 +10,7 @@ from tidegate.platform.core.bronze.hint import REMOVALS
 from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.events.s3_event import S3Event, parse_body
-from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.forwarding.outbox_message import Outgoing
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectGone, ObjectRefused, ObjectStore, StoreError
 from tidegate.platform.lake.forwarding.destination import Refusal

@@ -15,14 +15,14 @@ from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.events.s3_event import S3Event
 from tidegate.platform.core.files.gzip_members import BrokenGzip, read_beginning
-from tidegate.platform.core.json_end import TooDeep, json_end
+from tidegate.platform.core.json_scanner import TooDeep, json_end
 from tidegate.platform.core.keys.file_format import GZIP
 from tidegate.platform.core.keys.object_key import too_long
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectRefused, ObjectStore, StoreError
+from tidegate.platform.lake.capacity import TooLarge, run_bounded
+from tidegate.platform.lake.deadline import DeadlineExceeded, limit_seconds, seconds_left
 from tidegate.platform.lake.forwarding.object_action import Action
-from tidegate.platform.lake.room import TooLarge, run_bounded
-from tidegate.platform.lake.time_left import DeadlineExceeded, limit_seconds, seconds_left
 
 #: Bytes of an object, compressed and not, and of one that is held next to others. In memory it takes up to eight times
 #: as many: Python has four bytes for each character of a text with one that is outside of Unicode's first plane.

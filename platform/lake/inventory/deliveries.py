@@ -23,7 +23,7 @@ from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.core.storage.batch_manifest import INVENTORY, BatchManifest
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectStore, StoreError
-from tidegate.platform.lake.room import run_bounded
+from tidegate.platform.lake.capacity import run_bounded
 from tidegate.platform.lake.threads import parallel
 
 #: Folders that the error names if there is no delivery.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 
-from tidegate.platform.core.forwarding.outgoing import OutboxName, Outgoing, split_into_objects
+from tidegate.platform.core.forwarding.outbox_message import OutboxName, Outgoing, split_into_objects
 from tidegate.platform.core.seams import seam
 from tidegate.platform.core.stored_members import reading
 from tidegate.platform.lake.lake_root.root import LakeRoot

@@ -27,7 +27,7 @@ from tidegate.platform.lake.spark.results import (
     TableState,
 )
 from tidegate.platform.lake.spark.session import apply_settings, override_settings, probe
-from tidegate.platform.lake.spark.upkeep import FULL_BYTES, HIDDEN_SHARE, SMALL_BYTES, Upkeep
+from tidegate.platform.lake.spark.table_maintenance import FULL_BYTES, HIDDEN_SHARE, SMALL_BYTES, Upkeep
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
 
 _COMPACTION = {

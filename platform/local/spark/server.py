@@ -12,8 +12,8 @@ from pathlib import Path
 
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.spark.remote import TOKEN, SparkRemote
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.session import probe
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.local.process.ports import (
     LOOPBACK,
     accepts_connections,

@@ -14,15 +14,15 @@ from dataclasses import dataclass, replace
 from tidegate.platform.core.config.silver_columns import CHANGED_BATCH, DELETED
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import UnavailableError
-from tidegate.platform.core.silver.fates.file_sample import Bounds, FileSample, TableFile, file_sample
+from tidegate.platform.core.silver.audit.file_sample import Bounds, FileSample, TableFile, file_sample
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.temporary_view import temporary_view
-from tidegate.platform.silver.audit.chosen_keys import Limits, SampledRows, chosen_keys
-from tidegate.platform.silver.audit.found_keys import FoundKey, found_keys, gives_all, keeps_lost, lost_files
+from tidegate.platform.silver.audit.audited_keys import FoundKey, found_keys, gives_all, keeps_lost, lost_files
 from tidegate.platform.silver.audit.key_rows import SKIPPED, TRUNCATES, KeyRows, N
+from tidegate.platform.silver.audit.key_selection import Limits, SampledRows, chosen_keys
 from tidegate.platform.silver.audit.sampled_keys import MAX_REPLAYED, find_doubted_keys
 from tidegate.platform.silver.newest_rows import order_struct
-from tidegate.platform.silver.pending import PendingMerge, merge_state
+from tidegate.platform.silver.pending_merge import PendingMerge, merge_state
 from tidegate.platform.silver.server_losses import record_server_loss, why_silver_rests
 
 #: Bounds of a comparison, of each of the two tables.

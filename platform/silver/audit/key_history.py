@@ -16,11 +16,8 @@ from tidegate.platform.core.config.silver_columns import VALID_FROM, WITH_TOMBST
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import BadSetting, BadValue
 from tidegate.platform.core.schema.sql_literal import format_on_one_line
-from tidegate.platform.core.silver.fates.dumps import MAX_NAMES
-from tidegate.platform.core.silver.fates.intervals import Replay
-from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
-from tidegate.platform.core.silver.fates.row_fates import RowFates, SilverRow
-from tidegate.platform.core.silver.fates.sentences import (
+from tidegate.platform.core.silver.audit.dumps import MAX_NAMES
+from tidegate.platform.core.silver.audit.explanations import (
     copied_row_sentence,
     describe_row,
     difference,
@@ -28,15 +25,18 @@ from tidegate.platform.core.silver.fates.sentences import (
     history_sentences,
     newest_row_sentence,
 )
+from tidegate.platform.core.silver.audit.intervals import Replay
+from tidegate.platform.core.silver.audit.key_row import Fate, KeyRow
+from tidegate.platform.core.silver.audit.row_outcomes import RowFates, SilverRow
 from tidegate.platform.core.silver.key_values import key_values
 from tidegate.platform.core.times import from_micros
 from tidegate.platform.core.wording import first_few, number_of
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.silver.audit.found_keys import FoundKey, found_keys
-from tidegate.platform.silver.audit.found_rows import BronzeRow, FoundRow, FoundTime
+from tidegate.platform.silver.audit.audited_keys import FoundKey, found_keys
+from tidegate.platform.silver.audit.audited_rows import BronzeRow, FoundRow, FoundTime
 from tidegate.platform.silver.audit.key_rows import KeyRows, N
 from tidegate.platform.silver.audit.orders import Orders
-from tidegate.platform.silver.pending import PendingMerge, merge_state
+from tidegate.platform.silver.pending_merge import PendingMerge, merge_state
 
 _NOTHING = FoundKey((), False, None, (), RowFates((), None, is_right=True))
 _CAUSES = "somebody changed silver, rows of bronze were replaced or deleted, or `silver` in lake.yaml has changed since"

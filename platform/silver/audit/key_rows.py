@@ -8,16 +8,16 @@ from functools import partial
 
 from tidegate.platform.core.config.silver_columns import DELETED, KEY, ORDER, VALID_TO
 from tidegate.platform.core.errors import BadValue
-from tidegate.platform.core.schema.aligned import align_value
 from tidegate.platform.core.schema.casts import cast
 from tidegate.platform.core.schema.column_reference import path_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, grows, quote_name
-from tidegate.platform.core.schema.comparable import comparable_value
+from tidegate.platform.core.schema.comparable_values import comparable_value
 from tidegate.platform.core.schema.exact_json import exact_json
+from tidegate.platform.core.schema.field_alignment import align_value
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.audit.dumps import IncompleteDump
 from tidegate.platform.core.silver.expectations import dropping_expectation_sql
-from tidegate.platform.core.silver.fates.dumps import IncompleteDump
 from tidegate.platform.core.silver.key_values import is_missing_value, text_of, value_of
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.lake import Lake
@@ -25,7 +25,7 @@ from tidegate.platform.lake.suppression import SecretProblem, Suppression
 from tidegate.platform.silver.changes import PART
 from tidegate.platform.silver.dumps.incomplete_dumps import incomplete_dumps, may_be_incomplete
 from tidegate.platform.silver.newest_rows import older_than_truncate, order_struct, order_type
-from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.pending_merge import PendingMerge
 from tidegate.platform.silver.row_queries import expression_types
 from tidegate.platform.silver.table import silver_rules
 from tidegate.platform.silver.truncate import TRUNCATED

@@ -29,14 +29,14 @@ from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_literal import delta_table, literal
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.fates.dumps import MAX_NAMES, IncompleteDump
+from tidegate.platform.core.silver.audit.dumps import MAX_NAMES, IncompleteDump
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.ledger import state_change_condition
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.silver.changes import Changes, gather_changes
 from tidegate.platform.silver.newest_rows import order_struct
-from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.pending_merge import PendingMerge
 
 #: Files that are in quarantine as a whole. The dump of each is looked up by its key.
 _MAX_WHOLE_FILES = 10_000

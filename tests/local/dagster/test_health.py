@@ -14,7 +14,7 @@ from tests.support.ticks import evaluate
 from tidegate.assets.health.asset import build_health_checks
 from tidegate.assets.keys import LakeNames
 from tidegate.platform.cli.check.metrics import check_metrics
-from tidegate.platform.cloud.wanted import WantedResources
+from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.load import load_lake

@@ -15,7 +15,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate.platform.cloud.wanted import WantedResources
+from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.local import aws as aws_module
 from tidegate.platform.local.aws import REGION, LocalAws

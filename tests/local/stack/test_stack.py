@@ -16,8 +16,8 @@ from tests.support.servers.small_server import ENDS, NEVER_LISTENS, small_spark
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.session import isolated_session, probe
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.local.stack import LocalStack

@@ -11,7 +11,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tidegate.platform.bronze import decide as deciding
-from tidegate.platform.bronze.prepare import late_reads
+from tidegate.platform.bronze.prepare import read_timeouts
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow, Status
 from tidegate.platform.core.errors import UnavailableError
@@ -93,7 +93,7 @@ def test_the_server_ends_what_takes_too_long_and_the_next_run_reads_it(
         spark.range(1 << 50).selectExpr("sum(id)").collect()
     assert is_late()
     with monkeypatch.context() as patch:
-        patch.setattr(late_reads, "MAX_SECONDS", 0)
+        patch.setattr(read_timeouts, "MAX_SECONDS", 0)
         with pytest.raises(UnavailableError, match=r"read loaded/a\.json alone of"):
             kit.run(lake, "loaded")
     inbox = lake.lake.table(lake.key("loaded")).inbox

@@ -33,7 +33,7 @@ from tidegate.assets.health.report import HealthReport
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import evaluation_event, kept_description
 from tidegate.assets.presentation.columns import column_changes, column_schema
-from tidegate.assets.presentation.copied_sql import format_queries
+from tidegate.assets.presentation.example_queries import format_queries
 from tidegate.assets.presentation.markdown import list_lines
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.run_log import RunLog
@@ -66,7 +66,7 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.expectations import expectations
 from tidegate.platform.core.wording import command, one_line
 from tidegate.platform.silver.audit.key_history import KeyHistory
-from tidegate.platform.silver.expect.collapse import Collapse
+from tidegate.platform.silver.expect.collapsed_rows import Collapse
 
 #: What Glue takes in a name: a line of letters, in up to 255 bytes.
 _GLUE = re.compile("[\t\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+")

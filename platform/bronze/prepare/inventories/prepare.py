@@ -10,12 +10,12 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pyspark.sql import functions as F
 
-from tidegate.platform.bronze.prepare.inventories.newest import newest_keys_below
+from tidegate.platform.bronze.prepare.inventories.newest_deliveries import newest_keys_below
 from tidegate.platform.bronze.prepare.inventories.stage import Entry, prove_entry, stage
 from tidegate.platform.bronze.prepare.load.replaced_rows import found_with_entries
 from tidegate.platform.bronze.prepare.load.source_columns import SOURCE_FIELDS
 from tidegate.platform.bronze.prepare.table_columns import present_schema, refusal
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.batch import Remove, SignalDecision
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status, shorten_reason

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.load.server_losses import require_server, sets_to_read
 from tidegate.platform.bronze.prepare.load.spark_errors import Fault, explain_error, fault_of
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.lake import Table
 

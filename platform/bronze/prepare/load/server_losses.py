@@ -21,7 +21,7 @@ from tidegate.platform.core.bronze.plan import Candidate, Plan, candidate_hints
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 #: Files with equally many losses are read in this many sets. So the file at fault is alone after two more losses, even
 #: among ten thousand files.

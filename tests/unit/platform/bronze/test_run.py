@@ -14,7 +14,7 @@ from tidegate.platform.bronze import run
 from tidegate.platform.bronze.decide import UnreadableFiles
 from tidegate.platform.bronze.listener import RunListener
 from tidegate.platform.bronze.options import RunOptions
-from tidegate.platform.bronze.prepare.late_reads import MAX_SECONDS
+from tidegate.platform.bronze.prepare.read_timeouts import MAX_SECONDS
 from tidegate.platform.bronze.run import MAX_BATCHES, run_table
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.errors import UnavailableError

@@ -14,7 +14,7 @@ from tests.support.lakes.objects import Objects
 from tidegate.platform.core.bronze.loss_quota import MAX_LOSSES
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.lake_root.store import LakeStore
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.silver import merge
 from tidegate.platform.silver.audit import comparison
 from tidegate.platform.silver.server_losses import record_server_loss, why_silver_rests

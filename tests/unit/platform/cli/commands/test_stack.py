@@ -10,7 +10,7 @@ import pytest
 
 from tidegate.platform.cli.commands.stack import LakeYamlWatch, how_to_use, run_stack
 from tidegate.platform.cli.terminal import command_console
-from tidegate.platform.cloud.wanted import WantedResources
+from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.local.stack import LocalStack

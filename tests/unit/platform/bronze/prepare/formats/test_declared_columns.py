@@ -11,14 +11,14 @@ from pyspark.errors import PySparkException
 from tests.support.lakes.objects import Objects
 from tidegate.platform.bronze.prepare.formats.declared_columns import Orc
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone
 from tidegate.platform.core.bronze.plan import Candidate, PlannedHint, make_plan
 from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.lake_root.store import LakeStore
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 _COLUMNS = [Field("id", Simple("long"))]
 _ORDERS = "landing.orders"

@@ -27,9 +27,9 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_types import Field, Simple, Type
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.schema.united import narrowest_columns
+from tidegate.platform.core.schema.type_union import narrowest_columns
 from tidegate.platform.lake.lake_root.store import LakeStore
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 ORDERS = "landing.orders"
 LONG, DOUBLE, DATE, TEXT = (Simple(name) for name in ("long", "double", "date", "string"))

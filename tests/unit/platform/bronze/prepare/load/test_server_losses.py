@@ -29,7 +29,7 @@ from tidegate.platform.intake.due_tables import find_due_tables
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.ledger import Clock
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 ORDERS = "landing.orders"
 
