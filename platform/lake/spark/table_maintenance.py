@@ -95,7 +95,9 @@ class Upkeep:
         session, hours = self._session(), math.ceil(keep / timedelta(hours=1))
         listed = nullcontext("") if inventory is None else temporary_view(session, "inventory", inventory)
         with listed as view, override_settings(session, _LISTING):
-            rows = self._procedures.call("unneeded_files", table=location, hours=hours, most=max_files, inventory=view)
+            rows = self._procedures.call(
+                "unneeded_files", table=location, hours=hours, max_files=max_files, inventory=view
+            )
         return [str(row["path"]) for row in rows]
 
     def has_changes(self, location: str, version: int) -> bool:

@@ -88,7 +88,7 @@ def test_a_tick_reports_what_waits_to_dagster_and_cloudwatch(tmp_path: Path) -> 
         assert shown.asset_materialization is not None
         metadata = shown.asset_materialization.metadata
         assert (metadata["pending_files"].value, metadata["dead_letters"].value) == (502, 3)
-        assert "| ⚠\u202f`orders` | 2h" in str(metadata["the_morning"].value)
+        assert "| ⚠\u202f`orders` | 2h" in str(metadata["overview"].value)
         assert failed(instance, "lake_health", "every_table_keeps_up")
         assert failed(instance, "lake_health", "no_dead_letters")
         assert not failed(instance, "lake_health", "everything_is_measured")

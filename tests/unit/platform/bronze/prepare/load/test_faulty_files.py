@@ -88,7 +88,7 @@ class _Server:
         return {"fields": fields}
 
     def load(
-        self, staging: str, reading: Mapping[str, Any], schema: TableSchema, apart: str
+        self, staging: str, reading: Mapping[str, Any], schema: TableSchema, bad_rows_folder: str
     ) -> tuple[list[Add], dict[str, dict[str, int]]]:
         counted = {}
         for key, by_line in self._read(reading, "read"):
