@@ -25,7 +25,7 @@ from tidegate.platform.forgetting.forget import Progress, ask, progress, search_
 from tidegate.platform.forgetting.subject_search import Found, count_total, tables_of, unsearched_folders
 from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.suppression import SecretProblem, SubjectProblem
+from tidegate.platform.lake.suppression import SecretProblem
 
 
 def run_forget(
@@ -78,7 +78,7 @@ def run_forget(
                 say(f"request {request.id} is written: no load and no merge lets them in again")
             shows = not names and not yes
             states = progress(opened) if shows else work_off(opened, f"forget {ULID()}", say)
-    except (DataError, SecretProblem, SubjectProblem) as refused:
+    except (DataError, SecretProblem) as refused:
         raise CommandError(str(refused)) from None
     if as_json:
         print_answer(console, states_answer(states))

@@ -23,7 +23,6 @@ from tidegate.platform.core.config.silver_columns import (
     VALID_TO,
     WITH_TOMBSTONES,
 )
-from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.row_json import row_json
 from tidegate.platform.core.silver.audit.explanations import format_order
 from tidegate.platform.core.silver.audit.key_row import Fate
@@ -60,7 +59,7 @@ def run_why(
         try:
             with name_failing_expression(table.spec):
                 found = key_history(opened, table.spec, key)
-        except (BadValue, ValueError) as error:
+        except ValueError as error:
             raise CommandError(str(error)) from None
     if as_json:
         print_answer(console, _answer(found))

@@ -103,7 +103,7 @@ def run_manifest(
                 found.append(manifest)
         else:
             found = _inventories(store, objects_of(lake, asked.table, asked.configuration), asked.bucket, refused)
-    except (BadValue, StoreError, ValueError, PySparkException) as error:
+    except (StoreError, ValueError, PySparkException) as error:
         raise CommandError("\n".join([first_line(error), *_describe_written(store, found, account)])) from None
     manifests = tuple(parallel(lambda manifest: _answer_written(store, manifest, account), found))
     if as_json:

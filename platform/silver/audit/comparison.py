@@ -66,9 +66,10 @@ def compare(lake: Lake, spec: TableSpec) -> Comparison | None:
     a difference is made again if silver was written meanwhile.
 
     Raises:
-        BadValue: silver was written during each of `MAX_ATTEMPTS` comparisons, or does not fit the rules.
+        UnavailableError: silver was written during each of `MAX_ATTEMPTS` comparisons, or rests, because the Spark
+            server was lost too often.
+        BadSetting: bronze or silver does not fit the rules.
         BronzeGone: the bronze table does not exist, though its ledger has batches.
-        UnavailableError: the table rests, because the Spark server was lost too often.
     """
     if why := why_silver_rests(lake, spec.name):
         raise UnavailableError(why)

@@ -116,8 +116,8 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
         given: the key, as `part=value` for each of its parts.
 
     Raises:
-        BadValue: the arguments are not a key of the table.
-        BadSetting: the table has no `silver`, or no rows yet, or does not fit the rules of `lake.yaml`.
+        BadValue: the arguments are not a key of the table, or it has no rows yet.
+        BadSetting: the table has no `silver`, or does not fit the rules of `lake.yaml`.
     """
     if spec.silver is None:
         raise BadSetting(f"table {spec.name} has no `silver` in lake.yaml, so no row is merged by a key")

@@ -210,7 +210,7 @@ def live_subject_files(delta: Delta, birth: Birth, subjects: Collection[Subject]
     """Return the live entries of some subjects, as of one version of the table.
 
     Raises:
-        ConfigurationError: another writer committed to the table during each attempt.
+        UnavailableError: another writer committed to the table during each attempt.
     """
 
     def find() -> Sequence[str]:
