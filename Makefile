@@ -93,7 +93,7 @@ schema: $(BIN)/.dev ## Write docs/lake.schema.json and docs/commands.schema.json
 	$(BIN)/python -m tidegate.platform.cli.json_schema > docs/commands.schema.json
 
 policies: $(BIN)/.dev ## Write the policies in docs/operate/aws.md again
-	$(BIN)/python -m tidegate.platform.cloud.page docs/operate/aws.md
+	$(BIN)/python -m tidegate.platform.cloud.policy_page docs/operate/aws.md
 
 commands: $(BIN)/.dev ## Write docs/reference/cli.md again, from the commands' own code
 	$(BIN)/python -m tidegate.platform.cli.reference > docs/reference/cli.md

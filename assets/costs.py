@@ -15,7 +15,7 @@ from tidegate.platform.core.config.lake import CostsSpec, LakeConfig
 from tidegate.platform.core.costs.figures import Figures
 from tidegate.platform.core.costs.table_cost import LakeCosts, TableReport
 from tidegate.platform.inventory.costs.measure import cost_figures, table_costs
-from tidegate.platform.inventory.stored import folder_of
+from tidegate.platform.inventory.stored_objects import folder_of
 from tidegate.resources.lake_resource import LakeResource, with_lake
 
 #: Lines of a table, bars of a plot, and pages that get an event, because Dagster stores each of these events.

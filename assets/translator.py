@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import dagster as dg
 
+from tidegate.platform.core.errors import BadSetting
+
 Assets = Sequence[dg.AssetsDefinition | dg.AssetSpec]
 
 
@@ -35,7 +37,7 @@ def apply_translator(assets: Assets, translator: LakeTranslator) -> Assets:
     def translate(spec: dg.AssetSpec) -> dg.AssetSpec:
         wanted = translator.get_asset_spec(spec)
         if wanted.key != spec.key:
-            raise ValueError(
+            raise BadSetting(
                 f"the translator changes the key {spec.key.to_user_string()} to {wanted.key.to_user_string()}; keys "
                 "stay, because sensors and commands find assets by them: `lake.name` in lake.yaml gives them a prefix"
             )

@@ -34,7 +34,7 @@ from tests.support.lakes.inventory import COLUMNS, Delivery, delivery_of
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
 from tidegate.platform.core.storage.cost import OF
-from tidegate.platform.inventory.stored import stored_objects, sums_of_all
+from tidegate.platform.inventory.stored_objects import stored_objects, sums_of_all
 from tidegate.platform.testing import TestLake
 
 _FIELDS = ("Bucket", "Key", "Size", "LastModifiedDate", "ETag", "StorageClass")

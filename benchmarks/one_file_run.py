@@ -33,7 +33,7 @@ from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Rule
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
-from tidegate.platform.cloud.wanted import WantedResources
+from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.lake import LakeConfig

@@ -18,12 +18,13 @@ from tidegate.platform.core.catalog.entry import OWNER, TABLE, CatalogEntry, own
 from tidegate.platform.core.config.lake import CatalogSpec
 from tidegate.platform.core.config.silver_columns import WITH_TOMBSTONES, own_columns
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.glue import Glue
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Lake, Table
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 #: What one table can have that the others do not: a birth record or a log that cannot be read.
 _TABLE_ERRORS = (ValueError, StoreError, PySparkException)
@@ -92,7 +93,7 @@ def sync_catalog(lake: Lake, *, dry_run: bool) -> CatalogSync:
     A table that cannot be read is a change that failed, and its entries stay as they are.
 
     Raises:
-        ValueError: lake.yaml has no `catalog`.
+        BadSetting: lake.yaml has no `catalog`.
         ClientError: a database cannot be read.
         StoreError: S3 did not answer.
         SparkUnreachable: no Spark server answers.
@@ -100,7 +101,7 @@ def sync_catalog(lake: Lake, *, dry_run: bool) -> CatalogSync:
     """
     spec, catalog = lake.config.catalog, lake.catalog
     if spec is None or catalog is None:
-        raise ValueError("lake.yaml has no `catalog`: give it the databases of Glue that should have the tables")
+        raise BadSetting("lake.yaml has no `catalog`: give it the databases of Glue that should have the tables")
     lake_id = lake.id
     wanted, tables, changes = _wanted_entries(lake)
     unread = {change.entry for change in changes}

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from tidegate.assets.translator import LakeTranslator
 from tidegate.platform.core.config.json_schema import component_schema
 from tidegate.platform.core.config.load import INLINE
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.definitions import build_definitions
 
 _LAKE_YAML = """\
@@ -95,10 +96,10 @@ class LakeComponent(dg.Component, dg.Model, dg.Resolvable):
 
         Raises:
             LakeConfigError: the lake has errors. Each is a line with file, line and field.
-            ValueError: there is not one lake.
+            BadSetting: there is not one lake.
         """
         if (self.lake is None) == (self.inline is None):
-            raise ValueError(f"{context.path}: give `lake`, the path of a lake.yaml, or `{INLINE}`, the lake itself")
+            raise BadSetting(f"{context.path}: give `lake`, the path of a lake.yaml, or `{INLINE}`, the lake itself")
         path = str((context.path / self.lake).resolve() if self.lake else _defs_yaml(context.path))
         translator = _Translation(self.translation) if self.translation else None
         return build_definitions(path, translator=translator, is_guest=True)
@@ -120,4 +121,4 @@ def _defs_yaml(folder: Path) -> Path:
     for name in ("defs.yaml", "defs.yml", "component.yaml"):
         if (folder / name).is_file():
             return (folder / name).resolve()
-    raise ValueError(f"{folder} has no defs.yaml, and a lake in Python has no file that runs could read: give `lake`")
+    raise BadSetting(f"{folder} has no defs.yaml, and a lake in Python has no file that runs could read: give `lake`")

@@ -31,6 +31,7 @@ from tidegate.assets.translator import LakeTranslator, apply_translator
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.yaml_document import Location
+from tidegate.platform.core.errors import BadSetting
 from tidegate.resources.lake_resource import LakeResource, lake_path
 from tidegate.sensors.catalog import build_catalog_schedules
 from tidegate.sensors.compare_silver import build_comparison_sensor
@@ -65,10 +66,10 @@ def build_definitions(
 
     Raises:
         LakeConfigError: the lake has errors. Each is a line with file, line and field.
-        ValueError: a configuration without its resource: runs read the file. Or the translator changes a key.
+        BadSetting: a configuration without its resource: runs read the file. Or the translator changes a key.
     """
     if isinstance(lake_yaml, LakeConfig) and lake is None:
-        raise ValueError("runs read the file of a lake: give its path, or the resource that has it")
+        raise BadSetting("runs read the file of a lake: give its path, or the resource that has it")
     config = lake_yaml if isinstance(lake_yaml, LakeConfig) else load_lake(lake_yaml)
     lake = lake or LakeResource.from_environment(str(lake_yaml))
     names, triggers = LakeNames.from_config(config), build_silver_triggers(config)

@@ -13,7 +13,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.intake.fair_drain import QueueOrder
 from tidegate.platform.intake.tick import take_in
 from tidegate.resources.lake_resource import LakeResource, with_lake
-from tidegate.sensors.intake.unrouted import evaluate_checks, log_lines
+from tidegate.sensors.intake.unrouted_report import evaluate_checks, log_lines
 
 
 def build_dead_letters_sensor(config: LakeConfig) -> list[dg.SensorDefinition]:

@@ -9,9 +9,9 @@ from tidegate.assets.keys import LakeNames
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.silver.export import is_behind
-from tidegate.platform.silver.pending import BronzeGone, pending_merge
+from tidegate.platform.silver.pending_merge import BronzeGone, pending_merge
 from tidegate.platform.silver.server_losses import why_silver_rests
 from tidegate.resources.lake_resource import LakeResource, with_lake
 from tidegate.sensors.run_history import backoff_seconds_left, end_time, is_active

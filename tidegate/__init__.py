@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tidegate.platform.core.config.load import LakeConfigError, load_lake
     from tidegate.platform.core.errors import ConfigurationError, DataError, TidegateError, UnavailableError
     from tidegate.platform.definitions import build_definitions
-    from tidegate.platform.inventory.entered import inventory_as_of
+    from tidegate.platform.inventory.entered_inventories import inventory_as_of
     from tidegate.resources.lake_resource import LakeResource
 
 __version__ = "0.1.0"
@@ -48,7 +48,7 @@ _MODULES = {
     "platform.core.config.load": ("LakeConfigError", "load_lake"),
     "platform.core.errors": ("ConfigurationError", "DataError", "TidegateError", "UnavailableError"),
     "platform.definitions": ("build_definitions",),
-    "platform.inventory.entered": ("inventory_as_of",),
+    "platform.inventory.entered_inventories": ("inventory_as_of",),
     "resources.lake_resource": ("LakeResource",),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}

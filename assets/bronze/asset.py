@@ -7,16 +7,16 @@ from typing import Any
 import dagster as dg
 from dagster._core.events import AssetMaterializationPlannedData
 
-from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
+from tidegate.assets.bronze.previous_report import PendingCleanup, PreviousReport, TableSnapshot, row_count
 from tidegate.assets.bronze.report import PARTITION_ROWS, TableReport, check_specs, page_of
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.readable_failure import readable_failure
+from tidegate.assets.presentation.failure_summary import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TAG
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.bronze.listener import InventoryComparison, RunListener
 from tidegate.platform.bronze.options import RunOptions
-from tidegate.platform.bronze.prepare.inventories.newest import find_late_inventories
+from tidegate.platform.bronze.prepare.inventories.newest_deliveries import find_late_inventories
 from tidegate.platform.bronze.record import noted_waiting
 from tidegate.platform.bronze.run import BatchResult, run_table
 from tidegate.platform.core.bronze.batch import Batch

@@ -10,11 +10,11 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.bronze.previous import PreviousReport, TableSnapshot
+from tidegate.assets.bronze.previous_report import PreviousReport, TableSnapshot
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import check_result, evaluation_event
 from tidegate.assets.presentation.columns import column_changes, column_schema
-from tidegate.assets.presentation.copied_sql import bronze_queries, format_queries
+from tidegate.assets.presentation.example_queries import bronze_queries, format_queries
 from tidegate.assets.presentation.markdown import list_lines
 from tidegate.assets.presentation.readers import readers_text
 from tidegate.platform.bronze.listener import InventoryComparison
@@ -25,7 +25,7 @@ from tidegate.platform.core.bronze.volume import volume
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.row_queue import RowObject
-from tidegate.platform.core.inventory.late import LateInventory
+from tidegate.platform.core.inventory.late_buckets import LateInventory
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.markdown import code, sentence
 

@@ -7,7 +7,7 @@ import dagster as dg
 from tidegate.assets.bronze.asset import previous_report, table_report
 from tidegate.assets.bronze.report import check_specs
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.copied_sql import bronze_queries, format_queries
+from tidegate.assets.presentation.example_queries import bronze_queries, format_queries
 from tidegate.assets.presentation.freshness import page_freshness
 from tidegate.assets.presentation.markdown import describe_table
 from tidegate.platform.core.config.lake import LakeConfig

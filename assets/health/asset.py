@@ -21,7 +21,7 @@ from tidegate.assets.health.report import (
     keeps_up,
 )
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.check_of_each import check_of_each
+from tidegate.assets.presentation.shared_checks import check_of_each
 from tidegate.assets.runs.failed_runs import failed_runs
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig

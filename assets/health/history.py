@@ -18,7 +18,7 @@ from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import COLLAPSE_CHECK, kept_description, result_of
 from tidegate.assets.sources.queue_checks import CHECK
 from tidegate.platform.core.markdown import Markdown, sentence
-from tidegate.platform.core.routing.unrouted import MISSES
+from tidegate.platform.core.routing.unrouted_events import MISSES
 
 #: Failed checks in a page, and pages that are read. Each failed check has up to twenty reasons.
 _PAGE, _MAX_PAGES = 50, 100

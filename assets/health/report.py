@@ -73,7 +73,7 @@ class HealthReport:
         """Return the metadata of the materialization: the page, and numbers that the UI plots."""
         health = self.health
         return {
-            "the_morning": markdown(self.page()),
+            "overview": markdown(self.page()),
             "pending_files": health.files,
             "pending_bytes": health.size,
             "oldest_seconds": round(health.lag, 1),

@@ -9,12 +9,12 @@ from tidegate.assets.inventory.report_asset import report_asset, report_command
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.markdown import markdown
 from tidegate.assets.presentation.plot import bars
-from tidegate.assets.presentation.shown_lines import shown_lines
+from tidegate.assets.presentation.table_excerpts import shown_lines
 from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.advice import OF, Advice, advice_for, describe_missing_prices, without_price
 from tidegate.platform.core.storage.cost import COMBINED_PREFIXES
-from tidegate.platform.inventory.stored import folder_of, read_prices, stored_objects, sums_of_all
+from tidegate.platform.inventory.stored_objects import folder_of, read_prices, stored_objects, sums_of_all
 from tidegate.platform.lake.inventory.sums import with_ends
 from tidegate.resources.lake_resource import LakeResource
 

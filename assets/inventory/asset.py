@@ -15,15 +15,15 @@ from tidegate.assets.inventory.uploads import build_uploads
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.markdown import list_lines, markdown
 from tidegate.assets.presentation.plot import bars
-from tidegate.assets.presentation.shown_lines import shown_lines
+from tidegate.assets.presentation.table_excerpts import shown_lines
 from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.inventory.late import stale_inventories
+from tidegate.platform.core.inventory.late_buckets import stale_inventories
 from tidegate.platform.core.storage.cost import COMBINED_PREFIXES, OF, CostLine, CostReport
 from tidegate.platform.core.storage.prices import GIGABYTE
 from tidegate.platform.inventory.costs.reads import Reads, reads_of
-from tidegate.platform.inventory.stored import folder_of, read_prices, stored_objects, sums_of_all
+from tidegate.platform.inventory.stored_objects import folder_of, read_prices, stored_objects, sums_of_all
 from tidegate.platform.lake.inventory.objects import newest_created
 from tidegate.resources.lake_resource import LakeResource
 

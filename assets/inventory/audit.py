@@ -7,12 +7,12 @@ import dagster as dg
 from tidegate.assets.inventory.report_asset import report_asset, report_command
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.markdown import list_lines
-from tidegate.assets.presentation.shown_lines import shown_lines
+from tidegate.assets.presentation.table_excerpts import shown_lines
 from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.audits import KINDS, AuditFinding, AuditReport
 from tidegate.platform.core.storage.prices import GIGABYTE
-from tidegate.platform.inventory.audited import audit_of
+from tidegate.platform.inventory.audits import audit_of
 from tidegate.resources.lake_resource import LakeResource
 
 

@@ -8,12 +8,12 @@ from tidegate.assets.inventory.report_asset import report_asset, report_command
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.markdown import markdown
 from tidegate.assets.presentation.plot import curve
-from tidegate.assets.presentation.shown_lines import shown_lines
+from tidegate.assets.presentation.table_excerpts import shown_lines
 from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.growth import Growth
 from tidegate.platform.core.storage.prices import GIGABYTE
-from tidegate.platform.inventory.grown import KnownGrowth, growth_of
+from tidegate.platform.inventory.growth import KnownGrowth, growth_of
 from tidegate.resources.lake_resource import LakeResource
 
 

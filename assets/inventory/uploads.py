@@ -7,13 +7,13 @@ import dagster as dg
 from tidegate.assets.inventory.report_asset import report_asset, report_command
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.markdown import list_lines
-from tidegate.assets.presentation.shown_lines import shown_lines
+from tidegate.assets.presentation.table_excerpts import shown_lines
 from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
 from tidegate.platform.core.storage.uploads import BucketUploads, UploadsReport, uploads_cost
-from tidegate.platform.inventory.incomplete import inventoried_buckets, uploads_report
-from tidegate.platform.inventory.stored import folder_of, read_prices
+from tidegate.platform.inventory.incomplete_uploads import inventoried_buckets, uploads_report
+from tidegate.platform.inventory.stored_objects import folder_of, read_prices
 from tidegate.platform.lake.aws.multipart_uploads import MultipartUploads
 from tidegate.resources.lake_resource import LakeResource
 

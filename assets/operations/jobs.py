@@ -7,17 +7,18 @@ from pydantic import Field
 
 from tidegate.assets.keys import REBUILD_JOB, LakeNames
 from tidegate.assets.presentation.check_events import evaluation_event
-from tidegate.assets.presentation.readable_failure import readable_failure
+from tidegate.assets.presentation.failure_summary import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.held_tables import REBUILD_OP
 from tidegate.assets.runs.long_runs import long_run
 from tidegate.assets.silver.asset import silver_report
 from tidegate.assets.silver.comparison_check import equals_bronze
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.times import parse_time
 from tidegate.platform.lake.aws.batch_calls import each_queue
 from tidegate.platform.operations.dead_letters import DeadLetters, dead_letter_queues, peek, redrive_dead_letters
-from tidegate.platform.operations.rebuild import RebuildRefused, plan_rebuild, rebuild_table
+from tidegate.platform.operations.rebuild import plan_rebuild, rebuild_table
 from tidegate.platform.operations.redrive import (
     RATE,
     Choice,
@@ -35,7 +36,7 @@ from tidegate.platform.operations.silver_rebuild import (
     plan_silver_rebuild,
     rebuild_silver,
 )
-from tidegate.platform.silver.discreet import discreet_errors
+from tidegate.platform.silver.error_redaction import discreet_errors
 from tidegate.resources.lake_resource import LakeResource, with_lake
 
 #: Dead letters of a queue that are shown before a redrive.
@@ -161,7 +162,7 @@ def _rebuild(context: dg.OpExecutionContext, config: RebuildConfig, lake: LakeRe
                 context.log_event(event)
         return
     if since:
-        raise RebuildRefused(only_silver_since(config.table))
+        raise DataError(only_silver_since(config.table))
     if config.dry_run:
         plan = plan_rebuild(handles, config.table)
     else:

@@ -70,10 +70,10 @@ def evaluation_event(result: dg.AssetCheckResult, partition: str | None = None) 
         partition: partition of the asset, if the check has partitions.
 
     Raises:
-        ValueError: the result has no asset or no check, which only its step knows.
+        AssertionError: the result has no asset or no check, which only its step knows.
     """
     if result.asset_key is None or result.check_name is None:
-        raise ValueError("only a step can log a check result without asset key or check name: give it both")
+        raise AssertionError("only a step can log a check result without asset key or check name: give it both")
     return dg.AssetCheckEvaluation(
         asset_key=result.asset_key,
         check_name=result.check_name,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import dagster as dg
 
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.check_of_each import check_of_each
+from tidegate.assets.presentation.shared_checks import check_of_each
 from tidegate.assets.routes.report import CHECK, route_state
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.routes import RouteSpec

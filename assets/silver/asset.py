@@ -6,10 +6,10 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.copied_sql import format_queries, silver_queries
+from tidegate.assets.presentation.example_queries import format_queries, silver_queries
+from tidegate.assets.presentation.failure_summary import readable_failure
 from tidegate.assets.presentation.freshness import silver_freshness
 from tidegate.assets.presentation.markdown import describe_table
-from tidegate.assets.presentation.readable_failure import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.long_runs import long_run
 from tidegate.assets.silver.comparison_check import equals_bronze_key
@@ -26,7 +26,7 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.wording import command
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.silver.discreet import discreet_errors
+from tidegate.platform.silver.error_redaction import discreet_errors
 from tidegate.platform.silver.expect.violations import ExpectationFailed
 from tidegate.platform.silver.merge import MergeResult, merge_table
 from tidegate.resources.lake_resource import LakeResource, with_lake

@@ -17,7 +17,6 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.markdown import Markdown, code, join_texts, sentence
 from tidegate.platform.core.wording import command, first_line
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.silver.audit.chosen_keys import MAX_KEYS
 from tidegate.platform.silver.audit.comparison import (
     MAX_BYTES,
     MAX_FILE_ROWS,
@@ -26,7 +25,8 @@ from tidegate.platform.silver.audit.comparison import (
     Comparison,
     compare,
 )
-from tidegate.platform.silver.discreet import describe_spark_error
+from tidegate.platform.silver.audit.key_selection import MAX_KEYS
+from tidegate.platform.silver.error_redaction import describe_spark_error
 from tidegate.resources.lake_resource import LakeResource, with_lake
 
 COMPARISON_JOB = "silver_comparison_job"

@@ -18,7 +18,7 @@ from tidegate.platform.core.markdown import Markdown, code, sentence
 from tidegate.platform.core.schema.sql_literal import format_on_one_line
 from tidegate.platform.core.silver.expectations import Expectation, OnViolation, expectations
 from tidegate.platform.core.wording import number_of
-from tidegate.platform.silver.expect.collapse import COLLAPSE_DESCRIPTION, Collapse
+from tidegate.platform.silver.expect.collapsed_rows import COLLAPSE_DESCRIPTION, Collapse
 from tidegate.platform.silver.merge import MergeResult
 
 _ACTIONS = {

@@ -8,6 +8,7 @@ from pyspark.errors import PySparkException
 
 from tidegate.assets.presentation.check_events import check_result
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import TidegateError
 from tidegate.platform.core.markdown import sentence
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake import Lake
@@ -27,7 +28,7 @@ def check_export(lake: Lake, spec: TableSpec, asset: dg.AssetKey) -> dg.AssetChe
     """Export the changes of a silver table, after its merges. A failure of the export is none of the merges."""
     try:
         return _result(asset, export_changes(lake, spec))
-    except (PySparkException, RuntimeError, ValueError, BotoCoreError, ClientError) as error:
+    except (PySparkException, TidegateError, ValueError, BotoCoreError, ClientError) as error:
         lake.delta.check_session_alive()
         return check_result(
             passed=False,

@@ -7,8 +7,8 @@ import dagster as dg
 
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import check_result
-from tidegate.assets.presentation.check_of_each import check_of_each
 from tidegate.assets.presentation.run_log import RunLog
+from tidegate.assets.presentation.shared_checks import check_of_each
 from tidegate.assets.sources.asset import dead_letters_of
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.markdown import code, sentence

@@ -8,11 +8,11 @@ import dagster as dg
 
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import check_result
-from tidegate.assets.presentation.check_of_each import check_of_each
+from tidegate.assets.presentation.shared_checks import check_of_each
 from tidegate.assets.sources.asset import dead_letters_of
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.markdown import sentence
-from tidegate.platform.core.routing.unrouted import MISSES, Unrouted
+from tidegate.platform.core.routing.unrouted_events import MISSES, Unrouted
 from tidegate.resources.lake_resource import LakeResource, with_lake
 
 CHECK = "every_event_has_a_table"

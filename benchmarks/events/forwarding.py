@@ -25,7 +25,7 @@ from benchmarks.support.arguments import arguments
 from benchmarks.support.elasticmq import elasticmq
 from tests.support.lakes.objects import Objects
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.forwarding.outbox_message import Outgoing
 from tidegate.platform.core.routing.event_type import EventTypes, Typed
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.forwarding.destinations import Destinations

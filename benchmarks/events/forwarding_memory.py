@@ -25,7 +25,7 @@ from benchmarks.support.elasticmq import elasticmq
 from tests.support.lakes.objects import Objects
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.intake.event_typing import EventTyping
-from tidegate.platform.intake.forwards import Forwards
+from tidegate.platform.intake.forwarded_messages import Forwards
 from tidegate.platform.intake.message_routing import parse_messages
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.aws.message import Message

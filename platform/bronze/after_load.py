@@ -18,8 +18,8 @@ from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.manifest import split_into_manifests
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone, same_bytes
 from tidegate.platform.core.config.after_load import MoveOrTag, moved_key, removes_source
-from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address, S3Object
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import (
     ObjectArchived,
     ObjectChanged,

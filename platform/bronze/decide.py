@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from tidegate.platform.bronze.completion.whole import withdraw_unrecorded
+from tidegate.platform.bronze.completion.incomplete_datasets import withdraw_unrecorded
 from tidegate.platform.bronze.prepare.load.repeated_messages import newest_sent_before
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.batch import Batch, Create, Evolve, Remove
 from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow, Status, shorten_reason
 from tidegate.platform.core.bronze.plan import BatchDraft, Plan
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.keys.own_paths import copy_path, log_path
+from tidegate.platform.core.keys.log_paths import copy_path, log_path
 from tidegate.platform.core.schema.column_types import Struct
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.lake import Table
@@ -35,7 +35,7 @@ _RETENTION = "interval 3650 days"
 _WAY_OUT = "Write it again and redrive it, and report it if that does not help"
 
 
-class UnreadableFiles(DataError, RuntimeError):
+class UnreadableFiles(DataError):
     """The server cannot read what a batch has of some files, so the batch was not decided.
 
     Attributes:
@@ -69,7 +69,7 @@ def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str
 
     Raises:
         UnreadableFiles: the server cannot read what the batch has of some files.
-        RuntimeError: the server cannot read the batch. Nothing is decided.
+        AssertionError: the server cannot read the batch. Nothing is decided.
     """
     batch = _draft_batch(table, draft, prepared, run_id).seal()
     _require_readable(table, batch)
@@ -84,7 +84,7 @@ def _require_readable(table: Table, batch: Batch) -> None:
             key = _key(part, refusal)
             if key is None:
                 where = f"{refusal.part} {refusal.place}: " if refusal.part else ""
-                raise RuntimeError(
+                raise AssertionError(
                     f"batch {batch.n} of {batch.table} was not decided, because the Spark server could not read it: "
                     f"{where}{refusal.problem} Nothing was changed, and no file is at fault: report it"
                 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tidegate.platform.bronze.completion.datasets import plan_datasets
-from tidegate.platform.bronze.prepare.access import require_access
-from tidegate.platform.bronze.prepare.late_reads import keep_first_part
 from tidegate.platform.bronze.prepare.parquet_candidates import probe_with_footer
-from tidegate.platform.bronze.removals import guard_removals, require_bucket
+from tidegate.platform.bronze.prepare.permission_guard import require_access
+from tidegate.platform.bronze.prepare.read_timeouts import keep_first_part
+from tidegate.platform.bronze.removal_guard import guard_removals, require_bucket
 from tidegate.platform.bronze.small_objects import SmallObjects
 from tidegate.platform.core.bronze.hint import Hint, Listed
 from tidegate.platform.core.bronze.ledger import LastState
@@ -35,7 +35,7 @@ def look(
 
     Raises:
         StoreError: the source bucket does not exist, S3 does not answer, or it denies access to every object.
-        TooManyRemovals: as for `guard_removals`.
+        DataError: as for `guard_removals`.
     """
     waiting = _sort_manifests(table.inbox.waiting_manifests() if waiting is None else waiting)
     ids = _select_manifests(waiting, table.spec.max_files)

@@ -7,8 +7,8 @@ from functools import partial
 
 from tidegate.platform.core.bronze.batch import Batch, OutputObject
 from tidegate.platform.core.bronze.object_state import S3Found
-from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import ObjectGone, StoreError
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.threads import parallel

@@ -12,7 +12,8 @@ from tidegate.platform.core.bronze.ledger import Effort
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.completion.waiting_datasets import MAX_SIGNALS, WaitingDatasets
-from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.errors import ConfigurationError
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
 from tidegate.platform.lake.ledger import Clock
@@ -34,10 +35,10 @@ def record(
         begun: when the run began to work on the batch, by `time.monotonic`.
 
     Raises:
-        RuntimeError: another lake committed to the table with this lake's identity.
+        ConfigurationError: another lake committed to the table with this lake's identity.
     """
     if landed.digest != batch.digest:
-        raise RuntimeError(
+        raise ConfigurationError(
             f"the commit of batch {batch.n} of {table.table_key} carries digest {landed.digest}, the batch has "
             f"{batch.digest}: another lake writes with this lake's identity. Stop both lakes and "
             "compare their lake.yaml"

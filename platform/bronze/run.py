@@ -23,10 +23,10 @@ from tidegate.platform.bronze.listener import RunListener
 from tidegate.platform.bronze.look import look
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.prepare.birth_doubts import birth_doubts
-from tidegate.platform.bronze.prepare.late_reads import MAX_SECONDS, limit_reading
 from tidegate.platform.bronze.prepare.load.server_losses import require_awake
 from tidegate.platform.bronze.prepare.prepare import prepare
-from tidegate.platform.bronze.prepared import PreparedBatch, keep_named_folders
+from tidegate.platform.bronze.prepare.read_timeouts import MAX_SECONDS, limit_reading
+from tidegate.platform.bronze.prepared_batch import PreparedBatch, keep_named_folders
 from tidegate.platform.bronze.reconcile.inventory import compare_inventory
 from tidegate.platform.bronze.reconcile.listing import list_generation, list_prefix
 from tidegate.platform.bronze.record import find_unfinished, finish, record
@@ -35,7 +35,7 @@ from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.manifest import is_taken
 from tidegate.platform.core.bronze.plan import BatchDraft
-from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
 from tidegate.platform.lake.ledger import Clock

@@ -11,7 +11,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.settings import Settings
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.local.stack_file import StackInfo, client_environ, find_stack, find_starting
 
 #: Homes of `tidegate demo` and of `tidegate up` and `tidegate dev`, relative to the working directory.

@@ -5,5 +5,5 @@ from __future__ import annotations
 from tidegate.platform.core.errors import ConfigurationError
 
 
-class CommandError(ConfigurationError, RuntimeError):
+class CommandError(ConfigurationError):
     """A command cannot do what was asked. The message says why and what to do."""

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from tidegate.platform.cloud.address import Address
+from tidegate.platform.cloud.arns import Address
 from tidegate.platform.core.config.inventories import InventoriesSpec
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.keys.s3_address import S3Address
 
 #: How the names of statements begin that belong to Tidegate. Each prefix of the destination has one.
@@ -89,7 +90,7 @@ class WantedInventories:
             present: the destination's policy. None if it has none.
 
         Raises:
-            ValueError: the policy would be longer than S3 accepts.
+            BadSetting: the policy would be longer than S3 accepts.
         """
         left_out = list(map(self.address.bucket, self.spec.excluded))
         statement = {
@@ -114,7 +115,7 @@ class WantedInventories:
             statements.append(statement)
         policy = {"Version": "2012-10-17", **(present or {}), "Statement": statements}
         if (size := len(json.dumps(policy, separators=(",", ":")))) > MAX_POLICY_BYTES:
-            raise ValueError(
+            raise BadSetting(
                 f"the policy of {self.destination.bucket} would have {size:,} bytes, and S3 accepts "
                 f"{MAX_POLICY_BYTES:,}: give `buckets` of `inventories` fewer names and more patterns with *"
             )

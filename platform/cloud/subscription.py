@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tidegate.platform.cloud.address import Address, partition_of
+from tidegate.platform.cloud.arns import Address, partition_of
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.routes import RouteSpec
+from tidegate.platform.core.errors import BadSetting
 
 #: Values and bytes that a filter policy of SNS may have (AWS: "Subscription filter policy constraints in Amazon SNS").
 _MAX_VALUES, _MAX_BYTES = 150, 256 * 1024
@@ -46,15 +47,15 @@ def subscription(
         types: event types, with a `*` at the end for any text. Empty: those of the route.
 
     Raises:
-        ValueError: the route cannot give this. The message says what to do.
+        BadSetting: the route cannot give this. The message says what to do.
     """
     if not re.fullmatch(r"\d{12}", account):
-        raise ValueError(f"{account!r} is not an AWS account: give its 12 digits")
+        raise BadSetting(f"{account!r} is not an AWS account: give its 12 digits")
     if route.acts:
-        raise ValueError(f"the route {route.name} sends no events, so nobody can subscribe to it: use another route")
+        raise BadSetting(f"the route {route.name} sends no events, so nobody can subscribe to it: use another route")
     for event_type in types:
         if not _forwards(route, event_type):
-            raise ValueError(
+            raise BadSetting(
                 f"the route {route.name} does not forward {event_type!r}: its types are {', '.join(route.types)}"
             )
     if route.topic:
@@ -108,9 +109,9 @@ def _queue_parts(
 ) -> list[Part]:
     assert route.queue is not None
     if types:
-        raise ValueError(f"a queue has no filter: give `types` to the route {route.name} of lake.yaml instead")
+        raise BadSetting(f"a queue has no filter: give `types` to the route {route.name} of lake.yaml instead")
     if queue and queue != route.queue.name:
-        raise ValueError(f"the route {route.name} sends to {route.queue.name}: give that queue, or add a route")
+        raise BadSetting(f"the route {route.name} sends to {route.queue.name}: give that queue, or add a route")
     region = route.queue.region or region
     arn = f"arn:{partition_of(region)}:sqs:{region}:{account}:{route.queue.name}"
     parts = [Part(f"the policy of the queue, in account {account}", _json(_policy(_role_of(ours, region), arn)))]
@@ -122,11 +123,11 @@ def _queue_parts(
 
 def _tag_parts(route: RouteSpec, account: str, ours: str, region: str, queue: str, types: Sequence[str]) -> list[Part]:
     if account != ours and ours != ACCOUNT:
-        raise ValueError(
+        raise BadSetting(
             f"the route {route.name} finds the queues of account {ours} only: use a topic, or a route to a queue"
         )
     if len(types) != 1 or types[0].endswith("*"):
-        raise ValueError(f"the tag {route.queues_tagged} of a queue has one event type: give one with --types")
+        raise BadSetting(f"the tag {route.queues_tagged} of a queue has one event type: give one with --types")
     name = queue or f"{re.sub(r'[^A-Za-z0-9_-]', '-', types[0])}-events"[:80]
     arn = f"arn:{partition_of(region)}:sqs:{region}:{account}:{name}"
     tag = json.dumps({route.queues_tagged: types[0]})
@@ -162,7 +163,7 @@ def _filter(types: Sequence[str]) -> dict[str, str]:
         return {}
     policy = json.dumps({_TYPE_ATTRIBUTE: values})
     if len(values) > _MAX_VALUES or len(policy.encode()) > _MAX_BYTES:
-        raise ValueError(
+        raise BadSetting(
             f"a filter policy of SNS has up to {_MAX_VALUES} values and {_MAX_BYTES // 1024} KB, and {len(values)} "
             "types were given: use prefixes such as returns.*, or a route with `queues_tagged`"
         )

@@ -11,6 +11,8 @@ import re
 from itertools import islice
 from typing import Any, NoReturn
 
+from tidegate.platform.core.errors import BadValue
+
 #: Levels of objects and arrays in each other. Python's parser takes as many as the stack has room for, which differs
 #: from place to place: what the intake parsed could not be parsed again where it was forwarded. Rows have 30 at most.
 MAX_LEVELS = 200
@@ -68,14 +70,14 @@ def foreign_row(text: str) -> tuple[str, dict[str, Any]]:
         text: a row's text, as `foreign_json` takes a document.
 
     Raises:
-        ValueError: it is not such a document, or no object. The message continues a sentence whose subject is the row.
+        BadValue: it is not such a document, or no object. The message continues a sentence whose subject is the row.
     """
     parsed, content = _parse(text, MAX_VALUES, parse_int=str, parse_float=str, parse_constant=_refuse_number)
     if not isinstance(content, dict):
-        raise ValueError("is JSON but not an object; send one object a message")
+        raise BadValue("is JSON but not an object; send one object a message")
     row = parsed.strip(_SPACE)
     if not (row.startswith("{") and row.endswith("}")):
-        raise ValueError("is an object whose text is not in braces, please report it")
+        raise BadValue("is an object whose text is not in braces, please report it")
     return row, content
 
 
@@ -90,13 +92,13 @@ def _parse(text: str | bytes, max_values: int, **how: Any) -> tuple[str, Any]:
             raise _TooDeep
         return text, json.loads(text, **how)
     except _RepeatedMember as error:
-        raise ValueError(f"has the member {error} twice, and readers differ on which one counts") from None
+        raise BadValue(f"has the member {error} twice, and readers differ on which one counts") from None
     except (_TooDeep, RecursionError):
-        raise ValueError("is nested too deeply") from None
+        raise BadValue("is nested too deeply") from None
     except _TooManyValues as error:
-        raise ValueError(str(error)) from None
+        raise BadValue(str(error)) from None
     except ValueError as error:
-        raise ValueError(f"is not JSON: {error}") from None
+        raise BadValue(f"is not JSON: {error}") from None
 
 
 def require_few_values(text: str, max_values: int = MAX_VALUES) -> None:
@@ -146,7 +148,7 @@ def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
+    raise BadValue(f"{name} is not a JSON number")
 
 
 def bounded_text(value: Any, characters: int) -> str | None:

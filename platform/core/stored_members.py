@@ -8,13 +8,13 @@ from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar
 
-from tidegate.platform.core.errors import ConfigurationError
+from tidegate.platform.core.errors import BadSetting, BadValue
 
 _Stored = TypeVar("_Stored")
 _REMEDY = "a newer Tidegate wrote this lake. Upgrade Tidegate"
 
 
-class NewerVersionError(ConfigurationError, ValueError):
+class NewerVersionError(BadSetting):
     """A newer Tidegate wrote an object of the lake. This version does not know what it means."""
 
 
@@ -29,14 +29,14 @@ def reading(where: str, what: str, remedy: str = "restore its first version") ->
 
     Raises:
         NewerVersionError: a newer version wrote it.
-        ValueError: it is something else.
+        BadValue: it is something else.
     """
     try:
         yield
     except NewerVersionError as error:
         raise NewerVersionError(f"{where}: {error}") from None
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{where} is not {what} ({error}): {remedy}") from error
+        raise BadValue(f"{where} is not {what} ({error}): {remedy}") from error
 
 
 def require_format(found: Any, known: int) -> None:

@@ -75,7 +75,7 @@ class Deployment:
         return client_environ(self.stack.environ)
 
     def check(self) -> None:
-        """Raise LocalStackError if a process of the platform has died."""
+        """Raise UnavailableError if a process of the platform has died."""
         self.stack.check()
         self.dagster.check()
 
@@ -98,7 +98,7 @@ class Deployment:
             following: what to do next.
 
         Raises:
-            LocalStackError: a process died.
+            UnavailableError: a process died.
         """
         if report_path:
             report_path.write_text(json.dumps(report.to_json(), indent=2) + "\n")
@@ -136,7 +136,7 @@ def deployment(
             the meantime.
 
     Raises:
-        LocalStackError: the home is in use, or something could not be started.
+        UnavailableError: the home is in use, or something could not be started.
     """
     with ExitStack() as running:
         with console.status("Starting the local AWS and the Spark Connect server"):

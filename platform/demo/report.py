@@ -69,7 +69,7 @@ def run_oracle(folder: Path, program: Path = _ORACLE) -> dict[str, Any]:
         program: the oracle.
 
     Raises:
-        RuntimeError: the oracle failed. The message has its last line.
+        AssertionError: the oracle failed. The message has its last line.
     """
     done = subprocess.run(
         [sys.executable, "-I", str(program), str(folder)],
@@ -79,7 +79,7 @@ def run_oracle(folder: Path, program: Path = _ORACLE) -> dict[str, Any]:
         check=False,
     )
     if done.returncode:
-        raise RuntimeError(f"the oracle failed: {(done.stderr.strip().splitlines() or ['no output'])[-1]}")
+        raise AssertionError(f"the oracle failed: {(done.stderr.strip().splitlines() or ['no output'])[-1]}")
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

@@ -16,6 +16,7 @@ import dagster as dg
 from rich.console import Console
 from rich.table import Table
 
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.routing.route import table_holding
 from tidegate.platform.demo import lake_file
 from tidegate.platform.demo.accounts import Accounts, read_accounts
@@ -67,8 +68,8 @@ def run_demo(
 
     Raises:
         SourceMissingError: the demo's data is not installed.
-        LocalStackError: the home is in use, or something could not be started or died.
-        NotSettled: events were still on their way at the deadline.
+        UnavailableError: the home is in use, or something could not be started or died.
+        UnavailableError: events were still on their way at the deadline.
     """
     data_folder()
     if fresh:
@@ -162,7 +163,7 @@ def lake_file_of(home: Path) -> Path:
     """Return the copy of the demo's `lake.yaml` on this home, which fixes change. Creates the copy if it is missing.
 
     Raises:
-        LocalStackError: the home cannot be created.
+        UnavailableError: the home cannot be created.
     """
     copy = home / "lake.yaml"
     if not copy.exists():
@@ -192,12 +193,12 @@ def activate(lake_yaml: Path, done: Operation) -> str:
     """Activate the option of a fix in `lake_yaml`, where it is commented out. Returns the option.
 
     Raises:
-        ValueError: the option is missing in `lake_yaml`.
+        BadSetting: the option is missing in `lake_yaml`.
     """
     option = f"csv: {{nulls: [{', '.join(done['nulls'])}]}}"
     text = lake_yaml.read_text(encoding="utf-8")
     if option not in text:
-        raise ValueError(f"{lake_yaml} has no line `# {option}`: remove the file, and the demo writes it again")
+        raise BadSetting(f"{lake_yaml} has no line `# {option}`: remove the file, and the demo writes it again")
     lake_yaml.write_text(text.replace(f"# {option}", option), encoding="utf-8")
     return option
 

@@ -11,14 +11,10 @@ from tidegate.assets.runs.held_tables import ACTIVE
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.demo.accounts import Accounts, read_accounts
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.silver.pending import pending_merge
+from tidegate.platform.silver.pending_merge import pending_merge
 
 #: Seconds between two checks. It is longer where a check costs queries that would delay the runs.
 _PAUSE, _PAUSE_AFTER_SPARK = 0.5, 2.0
-
-
-class NotSettled(UnavailableError, RuntimeError):
-    """An event was still on its way at the deadline. The message says what, and where to look."""
 
 
 def wait_settled(
@@ -43,7 +39,7 @@ def wait_settled(
         check: raises if a process of the platform has died.
 
     Raises:
-        NotSettled: the deadline passed.
+        UnavailableError: the deadline passed.
     """
     end = time.monotonic() + deadline
     accounted = -1
@@ -63,7 +59,7 @@ def wait_settled(
             pause = _PAUSE_AFTER_SPARK
         show(left, max(accounted, 0))
         time.sleep(pause)
-    raise NotSettled(f"not settled within {deadline:.0f} s: {left}. Look at the runs in the UI and at the logs")
+    raise UnavailableError(f"not settled within {deadline:.0f} s: {left}. Look at the runs in the UI and at the logs")
 
 
 def _describe_pending(lake: Lake, instance: dg.DagsterInstance) -> str | None:

@@ -12,16 +12,17 @@ from tidegate.platform.bronze.decide import decide
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.prepare.load.replaced_rows import found_with_entries, stage_rest
 from tidegate.platform.bronze.prepare.table_columns import present_schema
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.bronze.reconcile.listing import list_generation
 from tidegate.platform.bronze.run import continue_decided, land
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Plan
-from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.errors import DataError, UnavailableError
 from tidegate.platform.core.forgetting.subject_columns import absent_subject, forgotten_by
 from tidegate.platform.core.schema.sql_literal import delta_table
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.spark.attempts import repeat_call
+from tidegate.platform.lake.spark.commit_retry import repeat_call
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.session import command
 from tidegate.platform.lake.suppression import SubjectProblem, Suppression
@@ -70,7 +71,7 @@ def held_files(table: Table, suppression: Suppression) -> list[HeldFile]:
     """Return the live data files of a bronze table that hold rows of forgotten subjects. Nothing is changed.
 
     Raises:
-        RuntimeError: the table is registered or an output.
+        DataError: the table is registered or an output.
         SubjectProblem: no row of the table can name a person.
     """
     birth = table.birth
@@ -114,7 +115,8 @@ def erase_from_bronze(
         log: called with each line.
 
     Raises:
-        RuntimeError: the table is registered or an output. Also if other writers commit all the time.
+        DataError: the table is registered or an output.
+        UnavailableError: other writers commit all the time.
     """
     done, options = Erased(), RunOptions(run_id)
     for _ in range(_MAX_BATCHES):
@@ -141,12 +143,12 @@ def erase_from_bronze(
             if is_last:
                 _end(table, birth, log)
                 return done
-    raise RuntimeError(f"the rows could not leave {table.table_key} in {_MAX_BATCHES} batches: run it again")
+    raise UnavailableError(f"the rows could not leave {table.table_key} in {_MAX_BATCHES} batches: run it again")
 
 
 def _require_loaded(birth: Birth) -> None:
     if birth.registered or birth.output:
-        raise RuntimeError(
+        raise DataError(
             f"bronze.{birth.name} was born with mode {birth.mode}, and rows can leave a loaded table only: let "
             f"`tidegate reset {birth.name}` start it over with `mode: load`"
         )

@@ -25,12 +25,11 @@ from ulid import ULID
 
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forgetting.request import ForgetRequest, GoneRows, SubjectKey, gone_rows
+from tidegate.platform.core.seams import seam
 from tidegate.platform.forgetting.bronze_rows import erase_from_bronze
-from tidegate.platform.forgetting.find import Found, count_total, find, tables_of, unsearched_folders
 from tidegate.platform.forgetting.kept_objects import erase_kept_objects
-from tidegate.platform.forgetting.remains import (
+from tidegate.platform.forgetting.remaining_copies import (
     end_old_versions,
     erase_late_copies,
     erase_late_messages,
@@ -39,6 +38,7 @@ from tidegate.platform.forgetting.remains import (
 )
 from tidegate.platform.forgetting.shared_keys import compute_shared_keys, merged_batch
 from tidegate.platform.forgetting.silver_rows import erase_from_silver, purge_silver, refuse_personal_keys
+from tidegate.platform.forgetting.subject_search import Found, count_total, find, tables_of, unsearched_folders
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.suppression import Suppression, subject_key
 
@@ -59,10 +59,6 @@ SEAMS = (
 )
 
 FOUND, ERASED, DONE = "found", "erased", "done"
-
-
-class ForgetRefused(DataError, RuntimeError):
-    """Nobody can be forgotten in this way. The message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +93,7 @@ def search_subjects(lake: Lake, kind: str, subjects: Sequence[str]) -> list[Foun
     """Count what a lake has of subjects. Nothing is changed, and the subjects are written nowhere.
 
     Raises:
-        ForgetRefused: no table has this kind of subject, or a subject is not an identity.
+        DataError: no table has this kind of subject, or a subject is not an identity.
         SubjectProblem: a table does not show whose its rows are.
         SecretProblem: the secret is missing, or is another than that of earlier requests.
         StoreError: S3 did not answer.
@@ -119,16 +115,16 @@ def ask(lake: Lake, kind: str, subjects: Sequence[str], by: str) -> ForgetReques
         by: the user that asks.
 
     Raises:
-        ForgetRefused: no table has this kind of subject, there are no subjects, or one is not an identity.
+        DataError: no table has this kind of subject, there are no subjects, or one is not an identity.
         SubjectProblem: a table may have rows that have something of a person and do not name the person.
         SecretProblem: as for `search_subjects`.
         StoreError: S3 did not answer. The request may have been written.
     """
     if not subjects:
-        raise ForgetRefused("no subject is given")
+        raise DataError("no subject is given")
     _refuse_unlikely(subjects)
     if lake.config.forget is None:
-        raise ForgetRefused("lake.yaml has no `forget`: add it, with the place of a secret")
+        raise DataError("lake.yaml has no `forget`: add it, with the place of a secret")
     key, now = _key(lake, kind), datetime.now(UTC).replace(microsecond=0)
     refuse_personal_keys(lake, tables_of(lake, kind))
     digests = tuple(dict.fromkeys(map(key.digest, subjects)))
@@ -159,7 +155,7 @@ def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: Non
         log: called with each line. No line has an identity.
 
     Raises:
-        ForgetRefused: something of the subjects is left although it was deleted, or lake.yaml no longer says whose the
+        DataError: something of the subjects is left although it was deleted, or lake.yaml no longer says whose the
             rows of a table are that had some of the subjects.
         SubjectProblem: a table does not show whose its rows are.
         SecretProblem: the secret is missing, or is another than that of the requests.
@@ -194,7 +190,7 @@ def _require_tables(lake: Lake, request: ForgetRequest) -> None:
     tables = [table for note in notes if note for table in note["tables"]]
     had = {table["table"] for table in tables if table["bronze"] or table["silver"] or table["kept"]}
     if missing := sorted(had - {spec.name for spec in tables_of(lake, request.kind)}):
-        raise ForgetRefused(
+        raise DataError(
             f"request {request.id} found rows of its persons in {', '.join(missing)}, and lake.yaml no longer has it "
             f"with `personal.subject` of the kind {request.kind!r}: put that back until the request is done"
         )
@@ -219,7 +215,7 @@ def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> li
     left = find(lake, kind, partial(_require_suppression, lake))
     if count_total(left):
         places = ", ".join(f"{found.table}: {found.total}" for found in left if found.total)
-        raise ForgetRefused(f"after everything was deleted, a search still finds {places}. Run it again")
+        raise DataError(f"after everything was deleted, a search still finds {places}. Run it again")
     return taken
 
 
@@ -305,13 +301,13 @@ def _note(lake: Lake, request: str, step: str, facts: dict[str, Any], *, again: 
 def _refuse_unlikely(subjects: Sequence[str]) -> None:
     """Refuse an empty text, as that of an unset variable of a shell: every row without an identity would leave."""
     if any(not subject or subject != subject.strip() for subject in subjects):
-        raise ForgetRefused("an identity is empty, or begins or ends with a space, as no identity does: correct it")
+        raise DataError("an identity is empty, or begins or ends with a space, as no identity does: correct it")
 
 
 def _key(lake: Lake, kind: str) -> SubjectKey:
     if not tables_of(lake, kind):
         known = ", ".join(lake.config.subject_kinds) or "none"
-        raise ForgetRefused(f"no table of lake.yaml has `personal.subject` of the kind {kind!r} (kinds: {known})")
+        raise DataError(f"no table of lake.yaml has `personal.subject` of the kind {kind!r} (kinds: {known})")
     earlier = [request for request in lake.store.forgotten.requests() if request.kind == kind]
     return subject_key(lake.config, lake.environ, kind, earlier)
 

@@ -17,10 +17,10 @@ from tidegate.platform.core.forgetting.mentions import mentions
 from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import parse_sql_type
-from tidegate.platform.forgetting.kept_row import KeptRow, parsed_object
+from tidegate.platform.forgetting.row_redaction import KeptRow, parsed_object
 from tidegate.platform.lake.aws.s3 import Listed, ObjectGone, ObjectStore
+from tidegate.platform.lake.capacity import SMALL, TooLarge, name_full_disk, run_bounded
 from tidegate.platform.lake.lake import Lake, Table
-from tidegate.platform.lake.room import SMALL, TooLarge, name_full_disk, run_bounded
 from tidegate.platform.lake.suppression import Suppression
 from tidegate.platform.lake.threads import parallel
 
@@ -68,7 +68,7 @@ class KeptLines:
         """Replace the object by what stays of its lines. The object is complete at all times, and so is a repetition.
 
         Raises:
-            RuntimeError: the disk is full.
+            UnavailableError: the disk is full.
             ObjectChanged: the object has changed, or is gone.
             StoreError: S3 did not answer.
         """

@@ -11,17 +11,18 @@ from collections.abc import Callable
 
 from tidegate.platform.core.config.silver_columns import CHANGED_BATCH
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.forgetting.silver_rows import end_merges
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.suppression import SubjectProblem, Suppression
 from tidegate.platform.silver.audit.key_rows import KeyRows, N
-from tidegate.platform.silver.discreet import discreet_errors
+from tidegate.platform.silver.error_redaction import discreet_errors
 from tidegate.platform.silver.merge import rebuild_table
-from tidegate.platform.silver.others_values import records_givers
-from tidegate.platform.silver.pending import merge_state
-from tidegate.platform.silver.suppressed import stored_forgotten
+from tidegate.platform.silver.pending_merge import merge_state
+from tidegate.platform.silver.suppressed_rows import stored_forgotten
+from tidegate.platform.silver.value_origins import records_givers
 
 
 def compute_shared_keys(
@@ -69,7 +70,7 @@ def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | No
     rows, session, fields = KeyRows.from_lake(lake, work), lake.delta.session, work.bronze.schema.fields
     if not work.mark:
         if rows.rules.history is not None and _is_stored(lake, table, rows, suppression):
-            raise ValueError("they are from before a reset: materialize silver first")
+            raise BadValue("they are from before a reset: materialize silver first")
         return None
     bronze = session.sql(rows.view(delta_table(rows.work.bronze_location)))
     key = f"SELECT {rows.key} AS key, {N} AS n FROM"
@@ -84,7 +85,7 @@ def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | No
     if not _is_stored(lake, table, rows, suppression):
         return None
     if rows.rules.truncated is not None and rows.rules.history is not None:
-        raise ValueError(
+        raise BadValue(
             "they are from before a reset, and a history with `apply_as_truncates` is computed as a whole, without any "
             f"row from before it. If these can go, do that first (tidegate rebuild silver.{table.spec.name} --yes)"
         )

@@ -12,11 +12,11 @@ import pyarrow as pa
 from ulid import ULID
 
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.schema.column_reference import quote_path
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import silver_source_columns
 from tidegate.platform.core.schema.sql_literal import delta_table
+from tidegate.platform.core.seams import seam
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.subject_paths import Unattributable, personal_key, unattributable_rows
 from tidegate.platform.lake.lake import Lake, Table
@@ -27,13 +27,13 @@ from tidegate.platform.lake.silver_suppression import (
     silver_subject,
     silver_suppression,
 )
-from tidegate.platform.lake.spark.attempts import repeat_call
+from tidegate.platform.lake.spark.commit_retry import repeat_call
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.lake.spark.session import command, override_settings
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.suppression import SubjectProblem, Suppression
-from tidegate.platform.silver.others_values import empty_others_values, records_givers, rows_with_others_values
+from tidegate.platform.silver.value_origins import empty_others_values, records_givers, rows_with_others_values
 
 #: A name that no column of the table has.
 _SUBJECT = "_tidegate_subject"

@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 
 from tidegate.platform.core.routing.event_type import tags_refused
 from tidegate.platform.intake.event_typing import EventTyping
-from tidegate.platform.intake.forwards import Forwards
+from tidegate.platform.intake.forwarded_messages import Forwards
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.intake.known_tables import KnownTables
 from tidegate.platform.intake.message_routing import parse_messages, reject_message

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.events.s3_event import Reject
-from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.forwarding.outbox_message import Outgoing
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.unrouted import Unrouted
+from tidegate.platform.core.routing.unrouted_events import Unrouted
 
 
 @dataclass

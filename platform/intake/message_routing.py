@@ -14,7 +14,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.discovery import NewTables, gone_reason, limit_reason
 from tidegate.platform.core.routing.route import NoRoute, Route, Routed, route
-from tidegate.platform.core.routing.unrouted import Unrouted
+from tidegate.platform.core.routing.unrouted_events import Unrouted
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.lake.aws.message import Message

@@ -9,9 +9,9 @@ from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.manifest import Manifest, split_into_manifests
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.s3_event import Reject
-from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.unrouted import Detail, Unrouted
+from tidegate.platform.core.routing.unrouted_events import Detail, Unrouted
+from tidegate.platform.core.seams import seam
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.sqs import Queue

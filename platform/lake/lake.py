@@ -28,7 +28,7 @@ from tidegate.platform.lake.lake_root.after_notes import AfterNotes
 from tidegate.platform.lake.lake_root.batches import Batches
 from tidegate.platform.lake.lake_root.inbox import TableInbox
 from tidegate.platform.lake.lake_root.store import LakeStore
-from tidegate.platform.lake.lake_root.waiting import WaitingSignals
+from tidegate.platform.lake.lake_root.waiting_notes import WaitingSignals
 from tidegate.platform.lake.ledger import Ledger
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.remote import SparkRemote

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tidegate.platform.core.bronze.ledger import COUNTS, FOLDER_IN_REASON, deciding_value
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.unrouted import ROW_FIELDS
+from tidegate.platform.core.routing.unrouted_events import ROW_FIELDS
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.spark.catalog import SqlCatalog
 

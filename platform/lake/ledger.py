@@ -29,6 +29,7 @@ from tidegate.platform.core.bronze.ledger import (
     shorten_reason,
 )
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.times import from_micros, parse_time, to_micros
 from tidegate.platform.lake.spark.delta import Delta
@@ -131,7 +132,7 @@ class Ledger:
         """Return the header row of batch n as of a ledger version; None for n = 0.
 
         Raises:
-            RuntimeError: the ledger's txn is n, but the row is missing: the ledger was changed by hand.
+            DataError: the ledger's txn is n, but the row is missing: the ledger was changed by hand.
         """
         return self.memory(version, n, [])[0]
 
@@ -139,7 +140,7 @@ class Ledger:
         """Return the header row of batch n and the known last states of these keys, as of a ledger version.
 
         Raises:
-            RuntimeError: see `header`.
+            DataError: see `header`.
         """
         if version < 0 or n == 0:
             return None, {}
@@ -148,7 +149,7 @@ class Ledger:
             found = self._query_rows(version, n, keys)
         headers = [Header(*(row[name] for name in _HEADER)) for row in found if row["kind"] == "header"]
         if len(headers) != 1:
-            raise RuntimeError(
+            raise DataError(
                 f"the ledger {self.location} has {len(headers)} header rows of batch {n} instead of one: it "
                 "was changed by hand; restore it to the version before with RESTORE TABLE"
             )

@@ -10,6 +10,7 @@ from typing import TypeVar
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import WITH_TOMBSTONES, own_columns, silver_query
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.wording import first_line
@@ -121,12 +122,12 @@ class SqlNames:
         """Give a table, its ledger and its silver table their SQL names, as far as they exist.
 
         Raises:
-            RuntimeError: a table cannot be named.
+            DataError: a table cannot be named.
         """
         unnamed: list[Unnamed] = []
         self._assign_names(self._names([table_key], unnamed), unnamed)
         if unnamed:
-            raise RuntimeError(str(unnamed[0]))
+            raise DataError(str(unnamed[0]))
 
     def _names(
         self, table_keys: Sequence[str], unnamed: list[Unnamed], lost: list[Unnamed] | None = None

@@ -20,7 +20,7 @@ from tidegate.platform.core.schema.column_types import Field, Simple, quote_name
 from tidegate.platform.core.schema.names import RESCUED_COLUMN
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.secret_text import secret_text
-from tidegate.platform.lake.spark.any_of import any_of
+from tidegate.platform.lake.spark.conditions import any_of
 from tidegate.platform.lake.spark.results import TableState
 
 #: Types whose values have one text. A number with a fraction, for example, has several.
@@ -30,11 +30,11 @@ _DIGEST, _KEY = "io.tidegate.load.rows.SubjectDigest", "_tidegate_key"
 _IS_KNOWN = "_tidegate_is_known"
 
 
-class SecretProblem(ConfigurationError, RuntimeError):
+class SecretProblem(ConfigurationError):
     """The secret of the suppression list is missing, cannot be used, or is another than that of the list."""
 
 
-class SubjectProblem(DataError, RuntimeError):
+class SubjectProblem(DataError):
     """A table does not show whose its rows are."""
 
 

@@ -10,7 +10,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.local.process.ports import LOOPBACK, free_port, require_free
 from tidegate.platform.local.process.process import Process, RunningServer, spawn
 
@@ -69,7 +69,7 @@ class LocalAws(RunningServer):
             deadline: seconds.
 
         Raises:
-            LocalStackError: the port is in use, or the server was not ready in time. It is stopped then.
+            UnavailableError: the port is in use, or the server was not ready in time. It is stopped then.
         """
         require_free(self.port, "local AWS", "--aws-port")
         temp = self.home / "tmp"
@@ -110,14 +110,14 @@ class LocalAws(RunningServer):
         end = time.monotonic() + deadline
         while time.monotonic() < end:
             if not self.process.alive:
-                raise LocalStackError(
+                raise UnavailableError(
                     f"the local AWS ended at start with exit code {self.process.returncode}; "
                     f"see {self.process.log}\n{self.process.tail()}"
                 )
             if self._is_healthy():
                 return
             time.sleep(0.05)
-        raise LocalStackError(
+        raise UnavailableError(
             f"the local AWS did not answer on port {self.port} within {deadline:.0f} s; "
             f"see {self.process.log}\n{self.process.tail()}"
         )

@@ -11,7 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tidegate.platform.local.errors import LocalStackError, require_extra
+from tidegate.platform.core.errors import UnavailableError
+from tidegate.platform.local.extras import require_extra
 from tidegate.platform.local.process.ports import LOOPBACK, free_port, require_free
 from tidegate.platform.local.process.process import Process, spawn
 
@@ -78,7 +79,7 @@ class DagsterProcesses:
         return DagsterInstance.from_config(str(self.home))
 
     def check(self) -> None:
-        """Raise LocalStackError if a process has died."""
+        """Raise UnavailableError if a process has died."""
         for process in self.processes.values():
             process.require_alive()
 
@@ -86,10 +87,10 @@ class DagsterProcesses:
         """Check what a start needs, so that nobody waits for other servers before it fails.
 
         Raises:
-            LocalStackError: the UI's port is taken, or a workspace file or package is missing.
+            UnavailableError: the UI's port is taken, or a workspace file or package is missing.
         """
         if self._extra_workspace is not None and not self._extra_workspace.is_file():
-            raise LocalStackError(
+            raise UnavailableError(
                 f"there is no file {self._extra_workspace}: --workspace must name a workspace.yaml of Dagster"
             )
         if self.ui_port is not None:
@@ -100,7 +101,7 @@ class DagsterProcesses:
         """Start the code server, which loads the definitions. `start` waits for it, and starts the others.
 
         Raises:
-            LocalStackError: the UI's port is taken, or a workspace file or package is missing.
+            UnavailableError: the UI's port is taken, or a workspace file or package is missing.
         """
         self.require_startable()
         self._prepare()
@@ -119,7 +120,7 @@ class DagsterProcesses:
             deadline: seconds for all together.
 
         Raises:
-            LocalStackError: the UI's port is taken, the definitions do not load, or a process did not get
+            UnavailableError: the UI's port is taken, the definitions do not load, or a process did not get
                 ready; nothing is left running.
         """
         end = time.monotonic() + deadline
@@ -171,14 +172,14 @@ class DagsterProcesses:
         process = self.processes[name]
         while time.monotonic() < end:
             if not process.alive:
-                raise LocalStackError(
+                raise UnavailableError(
                     f"the Dagster {name} ended at start with exit code {process.returncode}; "
                     f"see {process.log}\n{process.tail()}"
                 )
             if ready():
                 return
             time.sleep(0.2)
-        raise LocalStackError(f"the Dagster {name} was not ready in time; see {process.log}\n{process.tail()}")
+        raise UnavailableError(f"the Dagster {name} was not ready in time; see {process.log}\n{process.tail()}")
 
     def _is_code_loaded(self) -> bool:
         from dagster._core.errors import DagsterUserCodeUnreachableError
@@ -192,7 +193,7 @@ class DagsterProcesses:
             return False
         found = deserialize_value(reply)
         if isinstance(found, SerializableErrorInfo):
-            raise LocalStackError(f"the definitions in {self.module} do not load: {_cause(found)}")
+            raise UnavailableError(f"the definitions in {self.module} do not load: {_cause(found)}")
         return True
 
     def _has_daemon_heartbeat(self, since: float) -> bool:

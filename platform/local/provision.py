@@ -11,7 +11,7 @@ import boto3
 from botocore.exceptions import ClientError
 
 from tidegate.platform.cloud.commit_table import CommitTable
-from tidegate.platform.cloud.wanted import WantedDestination, WantedQueue, WantedResources, WantedTopic
+from tidegate.platform.cloud.requirements import WantedDestination, WantedQueue, WantedResources, WantedTopic
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

@@ -12,11 +12,12 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
 
-from tidegate.platform.cloud.wanted import WantedResources
+from tidegate.platform.cloud.requirements import WantedResources
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.settings import LAKE, Settings
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.platform.local.errors import LocalStackError, require_extra
+from tidegate.platform.local.extras import require_extra
 from tidegate.platform.local.process.ports import require_free
 from tidegate.platform.local.process.process import RunningServer
 from tidegate.platform.local.process.supervisor import Supervisor
@@ -113,8 +114,8 @@ class LocalStack(RunningServer):
         """Start AWS and Spark in parallel, then create the resources, then call `on_ready`.
 
         Raises:
-            LocalStackError: the home or a port is in use, packages, jars or Java are missing, or a server was not ready
-                in time.
+            UnavailableError: the home or a port is in use, packages, jars or Java are missing, or a server was not
+                ready in time.
             LakeConfigError: the `lake.yaml` is wrong.
         """
         require_extra("local", "ministack")
@@ -144,7 +145,7 @@ class LocalStack(RunningServer):
             for future in sorted(done, key=futures.index):
                 future.result()
             if len(done) < len(futures):
-                raise LocalStackError(f"the local platform was not ready within {_STARTED_WITHIN:.0f} s")
+                raise UnavailableError(f"the local platform was not ready within {_STARTED_WITHIN:.0f} s")
         except BaseException:
             # A server that is still starting notices that its process is gone. It may not even have started the process
             # yet.
@@ -178,12 +179,12 @@ class LocalStack(RunningServer):
         )
 
     def check(self) -> None:
-        """Raise LocalStackError if a part has died and is not restarted."""
+        """Raise UnavailableError if a part has died and is not restarted."""
         if self.supervisor is not None and self.supervisor.failure is not None:
             raise self.supervisor.failure
         if self._started and not self.aws.alive:
             assert self.aws.process is not None
-            raise LocalStackError(
+            raise UnavailableError(
                 f"the local AWS died: stop and start the local platform; see {self.aws.process.log}\n"
                 f"{self.aws.process.tail()}"
             )
@@ -198,7 +199,7 @@ class LocalStack(RunningServer):
             The number of the signal.
 
         Raises:
-            LocalStackError: a part died meanwhile and is not restarted.
+            UnavailableError: a part died meanwhile and is not restarted.
         """
         came = threading.Event()
         number = 0

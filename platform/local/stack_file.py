@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import urlsplit
 
-from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.core.errors import UnavailableError
 
 _LOCK = "stack.lock"
 _FILE = "stack.json"
@@ -74,12 +74,12 @@ def make_home(home: Path) -> None:
     """Create the folder of a home if it does not exist.
 
     Raises:
-        LocalStackError: the folder cannot be created.
+        UnavailableError: the folder cannot be created.
     """
     try:
         home.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise LocalStackError(
+        raise UnavailableError(
             f"{home} cannot be created: {error.strerror}; choose another folder with --home"
         ) from None
 
@@ -146,7 +146,7 @@ class StackLock:
             deadline: seconds that the guards of that platform have to end its servers.
 
         Raises:
-            LocalStackError: another process has the home, or it cannot be created.
+            UnavailableError: another process has the home, or it cannot be created.
         """
         make_home(self._home)
         file = (self._home / _LOCK).open("a+")
@@ -154,7 +154,7 @@ class StackLock:
             file.seek(0)
             holder = file.read().strip() or "unknown"
             file.close()
-            raise LocalStackError(
+            raise UnavailableError(
                 f"{self._home} is in use by the local platform of process {holder}: "
                 "stop that platform (Ctrl-C, or SIGTERM), or choose another folder with --home"
             )
@@ -194,7 +194,7 @@ def empty_home(home: Path) -> None:
     """Delete all state of a home on which no platform runs.
 
     Raises:
-        LocalStackError: another process has the home. Nothing is deleted.
+        UnavailableError: another process has the home. Nothing is deleted.
     """
     lock = StackLock(home)
     lock.acquire()

@@ -9,7 +9,7 @@ from pyspark.errors import PySparkException
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import CompactionResult
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 #: A table is compacted each time that its batch number passes a multiple of this. The small files of 64 batches are
 #: merged in one Spark job, and a table never has many more.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake
 

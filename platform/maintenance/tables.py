@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from tidegate.platform.core.errors import UnavailableError
-from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.spark.upkeep import Mergeable
+from tidegate.platform.lake.spark.table_maintenance import Mergeable
 from tidegate.platform.maintenance.compaction import compact
 from tidegate.platform.maintenance.deletion import NOTHING, FreedObjects
 from tidegate.platform.maintenance.file_source import file_source
@@ -72,7 +72,7 @@ class MaintenanceResult:
         return f"{self.name}: {', '.join(filter(None, steps)) or 'nothing to do'}{source}"
 
 
-class TableBusy(UnavailableError, RuntimeError):
+class TableBusy(UnavailableError):
     """A batch of the table is decided and not recorded. Its next run finishes it."""
 
 

@@ -16,7 +16,7 @@ from itertools import islice
 from pyspark.sql import DataFrame
 
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
-from tidegate.platform.core.errors import DataError
+from tidegate.platform.core.errors import BadSetting, DataError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.aws.s3 import Listed, StoreError
 from tidegate.platform.lake.lake import Lake
@@ -34,10 +34,6 @@ _FILES, _LOG = "delta.deletedFileRetentionDuration", "delta.logRetentionDuration
 #: Delta's defaults.
 _DEFAULTS = {_FILES: timedelta(days=7), _LOG: timedelta(days=30)}
 _UNITS = {"week": 7 * 86400, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
-
-
-class NotOurs(DataError, RuntimeError):
-    """A table is not below the lake root, so its files are the producer's."""
 
 
 def retention(delta: Delta, location: str) -> timedelta:
@@ -71,7 +67,7 @@ def vacuum(
         inventory: the files of the table's folder, as VACUUM reads an inventory. None: the folder is listed.
 
     Raises:
-        NotOurs: the table is not below the lake root.
+        DataError: the table is not below the lake root.
         StoreError: S3 did not answer.
     """
     freed, is_full = _vacuum_table(lake, location, keep, dry_run=dry_run, inventory=inventory)
@@ -92,7 +88,7 @@ def vacuum_all(lake: Lake, location: str, keep: timedelta) -> FreedObjects:
         keep: not less than `retention`.
 
     Raises:
-        NotOurs: the table is not below the lake root.
+        DataError: the table is not below the lake root.
         StoreError: S3 did not answer.
     """
     freed, are_left = NOTHING, True
@@ -144,11 +140,11 @@ def own_folder(lake: Lake, location: str) -> tuple[str, str]:
     """Return bucket and folder of one of the lake's own tables.
 
     Raises:
-        NotOurs: the table is not below the lake root.
+        DataError: the table is not below the lake root.
     """
     bucket, key = S3Address.parse_s3a(location)
     if bucket != lake.store.bucket or not f"{key}/".startswith(lake.store.key("")):
-        raise NotOurs(f"{location} is not below the lake root, so Tidegate deletes and rewrites none of its files")
+        raise DataError(f"{location} is not below the lake root, so Tidegate deletes and rewrites none of its files")
     return bucket, f"{key}/"
 
 
@@ -179,5 +175,5 @@ def _retention(properties: Mapping[str, str], name: str) -> timedelta:
         return _DEFAULTS[name]
     parts = re.findall(r"(?<!\d)(\d++)\s++(week|day|hour|minute|second)s?", text.lower())
     if not parts:
-        raise ValueError(f"{name} is {text!r}: use weeks, days, hours, minutes or seconds, such as `interval 7 days`")
+        raise BadSetting(f"{name} is {text!r}: use weeks, days, hours, minutes or seconds, such as `interval 7 days`")
     return timedelta(seconds=sum(int(number) * _UNITS[unit] for number, unit in parts))

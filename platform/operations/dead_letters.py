@@ -8,14 +8,15 @@ from datetime import datetime
 
 from tidegate.platform.core.bronze.hint import REMOVALS
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.events.row_queue import row_of
 from tidegate.platform.core.events.s3_event import S3Event, parse_body
-from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.forwarding.bodies import inner_body
+from tidegate.platform.core.forwarding.message_bodies import inner_body
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.eligible import is_forwarded
 from tidegate.platform.core.routing.event_type import EventTypes, TagsNeeded, tags_refused, text_attributes
+from tidegate.platform.core.routing.matching_routes import is_forwarded
 from tidegate.platform.core.routing.route import NoRoute, route
+from tidegate.platform.core.seams import seam
 from tidegate.platform.core.times import from_millis
 from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.s3 import ObjectRefused, StoreError
@@ -124,7 +125,7 @@ def dead_letter_queues(lake: Lake, name: str | None = None) -> list[DeadLetters]
         name: name of a queue or of its dead-letter queue. None for all.
 
     Raises:
-        ValueError: there is no such queue. The message lists the queues.
+        BadSetting: there is no such queue. The message lists the queues.
     """
     found: dict[str, DeadLetters] = {}
     names: list[str] = []
@@ -136,7 +137,7 @@ def dead_letter_queues(lake: Lake, name: str | None = None) -> list[DeadLetters]
                 found.setdefault(f"{source.url.rpartition('/')[0]}/{dead}", DeadLetters(source, source.sibling(dead)))
     if name and not found:
         known = ", ".join(dict.fromkeys(names)) or "none has dead letters"
-        raise ValueError(f"{name!r} is neither a queue of lake.yaml nor one of their dead-letter queues: {known}")
+        raise BadSetting(f"{name!r} is neither a queue of lake.yaml nor one of their dead-letter queues: {known}")
     return list(found.values())
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate.platform.cloud.address import Address
+from tidegate.platform.cloud.arns import Address
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import SETTLED, Status, without_folder
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable, same_bytes
@@ -23,7 +23,7 @@ from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.lake_root.inbox import TableInbox
 from tidegate.platform.lake.ledger import Decision
-from tidegate.platform.operations.forwarded import trace_forwarding
+from tidegate.platform.operations.event_routes import trace_forwarding
 
 #: Manifests of the table's inbox that are read.
 _MAX_MANIFESTS = 1_000

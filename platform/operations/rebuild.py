@@ -18,17 +18,13 @@ from tidegate.platform.core.bronze.manifest import is_rebuild, split_into_manife
 from tidegate.platform.core.bronze.plan import BATCH_BYTES
 from tidegate.platform.core.config.drift import drift
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.ledger import Reading
 
 #: Keys of files that an entry of the operations log lists.
 _MAX_LISTED = 100
-
-
-class RebuildRefused(DataError, RuntimeError):
-    """A rebuild would not help. The message says what would."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +66,7 @@ def plan_rebuild(lake: Lake, table_key: str) -> RebuildPlan:
     """Plan the rebuild of a table. Nothing is changed.
 
     Raises:
-        RebuildRefused: there is no table, the table is registered or an output, or its columns differ from those of
+        DataError: there is no table, the table is registered or an output, or its columns differ from those of
             `lake.yaml`.
         StoreError: S3 does not answer.
     """
@@ -130,7 +126,7 @@ def rebuild_table(lake: Lake, table_key: str, *, by: str, log: Callable[[str], N
         log: called with each line of progress.
 
     Raises:
-        RebuildRefused: see `plan_rebuild`.
+        DataError: see `plan_rebuild`.
         StoreError: S3 does not answer.
     """
     plan = plan_rebuild(lake, table_key)
@@ -157,17 +153,17 @@ def rebuild_table(lake: Lake, table_key: str, *, by: str, log: Callable[[str], N
 
 def _require_loaded(table: Table) -> Birth:
     if table.birth is None:
-        raise RebuildRefused(
+        raise DataError(
             f"{table.key.uri} has no table yet, so there is nothing to rebuild: its next file creates the table"
         )
     if table.birth.registered:
-        raise RebuildRefused(
+        raise DataError(
             f"bronze.{table.birth.name} is registered: its files are the table, so there is nothing to read again. "
             "Write them again under other keys and remove the old ones. Or set `mode: load` in lake.yaml, and run "
             "`tidegate reset`"
         )
     if table.birth.output:
-        raise RebuildRefused(
+        raise DataError(
             f"the rows of {table.birth.name} are in objects of its output, where nothing can replace them: reading its "
             "files again would write each row a second time. Set another folder in `output` of lake.yaml, and run "
             "`tidegate reset`"
@@ -179,7 +175,7 @@ def _require_columns(table: Table, birth: Birth) -> None:
     """Raise an error if `lake.yaml` has other columns: a rebuild keeps the types, as a column has only one."""
     schema = table.delta.table_state(birth.location).schema
     if differs := drift(table.lake.config.table_for(table.key), birth, schema):
-        raise RebuildRefused(
+        raise DataError(
             f"{'; '.join(differs)}. A rebuild keeps the columns that a table has: only a reset gives them other types, "
             "and its readers see the table empty until the next run"
         )

@@ -20,8 +20,8 @@ from tidegate.platform.core.bronze.hint import Hint, Redriven, Replacement
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.manifest import split_into_manifests
 from tidegate.platform.core.events.row_queue import RowOrigin, identify_row
-from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.foreign_json import foreign_json
+from tidegate.platform.core.seams import seam
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.answers import is_of_one_message
 from tidegate.platform.lake.aws.sqs import Queue

@@ -22,10 +22,10 @@ from tidegate.platform.core.bronze.plan import BatchDraft, PlannedHint, make_pla
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.config.after_load import move_target, removes_source
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forgetting.subject_columns import forgotten_records
 from tidegate.platform.core.keys.file_format import Mode, OutputMode, format_of, mode_of
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.ledger import Reading
@@ -38,10 +38,6 @@ _LEFT = "retired"
 
 #: Number of tried files, the smallest with content. If all of them fail, the first batch would mostly fail, too.
 _MAX_TRIED_FILES = 10
-
-
-class ResetRefused(DataError, RuntimeError):
-    """A reset would do harm, or cannot start. The message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -100,11 +96,11 @@ def plan_reset(lake: Lake, table_key: str) -> ResetPlan:
     """Plan the reset of a table. Nothing is changed.
 
     Raises:
-        ResetRefused: there is nothing to reset, or there is a table at the new location that is not the lake's.
+        DataError: there is nothing to reset, or there is a table at the new location that is not the lake's.
     """
     table = lake.table(table_key)
     if table.birth is None:
-        raise ResetRefused(
+        raise DataError(
             f"{table.key.uri} has no table yet, so there is nothing to reset: its next file creates the table"
         )
     clock = table.ledger.clock()
@@ -115,7 +111,7 @@ def plan_reset(lake: Lake, table_key: str) -> ResetPlan:
     location = _prefix(table) if registered else _own_folder(table, output=output is not None)
     state = lake.delta.table_state(location)
     if state.exists and state.properties.get("tidegate.lake") != lake.id:
-        raise ResetRefused(
+        raise DataError(
             f"{location} is a Delta table that this lake does not own: move that table away, or give the table another "
             "mode or prefix in lake.yaml"
         )
@@ -152,18 +148,18 @@ def reset_table(
         log: called with each line of progress.
 
     Raises:
-        ResetRefused: see `plan_reset`. Also, if rows would not come back, or are lost during the reset, or if all tried
+        DataError: see `plan_reset`. Also, if rows would not come back, or are lost during the reset, or if all tried
             files would be refused.
     """
     plan = plan_reset(lake, table_key)
     if plan.lost and not accept_loss:
-        raise ResetRefused(_would_lose(plan.table, plan.lost, plan.lost_rows))
+        raise DataError(_would_lose(plan.table, plan.lost, plan.lost_rows))
     if plan.renamed:
         log(f"WARNING: {plan.renamed}")
     if not _is_new(plan):
         as_wanted = replace(plan.birth, registered=plan.registered, output=plan.output, location=plan.location)
         if not accept_loss and (why := why_no_birth(plan.table, as_wanted, plan.to_try)):
-            raise ResetRefused(f"{why}. The table was not changed: fix that first, or accept the loss")
+            raise DataError(f"{why}. The table was not changed: fix that first, or accept the loss")
         _begin(lake, plan, by, log)
     table = lake.table(table_key)
     clock = table.ledger.clock()
@@ -229,7 +225,7 @@ def _begin(lake: Lake, plan: ResetPlan, by: str, log: Callable[[str], None]) -> 
     log(f"generation {plan.birth.generation} is retired, {generation} follows")
     if lost := _readings_lost_since_plan(plan):
         loss = _would_lose(table, [reading.key for reading in lost], sum(reading.rows for reading in lost))
-        raise ResetRefused(
+        raise DataError(
             f"{loss}. They were lost after the reset had been planned. The table still has its rows, but does not "
             "ingest files until the reset is repeated"
         )

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from tidegate.platform.core.config.silver_columns import WITH_TOMBSTONES
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.errors import DataError
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.operations.rebuild import RebuildRefused
 from tidegate.platform.silver.merge import MergeResult
 from tidegate.platform.silver.merge import rebuild_table as rebuild_from_bronze
-from tidegate.platform.silver.pending import merge_state
+from tidegate.platform.silver.pending_merge import merge_state
 
 _SCHEMA = "silver."
 
@@ -74,19 +74,19 @@ def plan_silver_rebuild(lake: Lake, name: str, since: int | None = None) -> Silv
         since: only keys with a row of this batch or later are computed again. None: all keys.
 
     Raises:
-        RebuildRefused: there is no such table, bronze has no rows yet, or it has no batch `since`.
+        DataError: there is no such table, bronze has no rows yet, or it has no batch `since`.
     """
     wanted = name.removeprefix(_SCHEMA).removesuffix(WITH_TOMBSTONES)
     merged = [spec for spec in lake.config.tables if spec.silver]
     spec = next((spec for spec in merged if spec.name == wanted), None)
     if spec is None:
         known = ", ".join(f"silver.{each.name}" for each in merged) or "none"
-        raise RebuildRefused(f"there is no silver table {name!r}: lake.yaml has {known}")
+        raise DataError(f"there is no silver table {name!r}: lake.yaml has {known}")
     work = merge_state(lake, spec)
     if work is None or not work.bronze.has_columns:
-        raise RebuildRefused(f"bronze.{wanted} has no rows yet, so there is nothing to rebuild silver.{wanted} from")
+        raise DataError(f"bronze.{wanted} has no rows yet, so there is nothing to rebuild silver.{wanted} from")
     if since is not None and not 1 <= since <= work.n:
-        raise RebuildRefused(f"bronze.{wanted} has no batch {since}: rebuild from one of its batches 1 to {work.n}")
+        raise DataError(f"bronze.{wanted} has no batch {since}: rebuild from one of its batches 1 to {work.n}")
     return SilverRebuildPlan(spec, work.n, work.bronze.files, work.silver.files, since)
 
 
@@ -103,7 +103,7 @@ def rebuild_silver(
         since: only keys with a row of this batch or later are computed again. None: all keys.
 
     Raises:
-        RebuildRefused: see `plan_silver_rebuild`.
+        DataError: see `plan_silver_rebuild`.
         ValueError: bronze does not fit the rules of `silver` in `lake.yaml`.
     """
     plan = plan_silver_rebuild(lake, name, since)

@@ -11,14 +11,15 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from tidegate.platform.core.config.silver_columns import own_columns
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.wording import command, first_line
-from tidegate.platform.inventory.entered import inventory_as_of
+from tidegate.platform.inventory.entered_inventories import inventory_as_of
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.sql_names import SqlNames, Unnamed
-from tidegate.platform.query.asked_tables import asked_tables, with_days, without_schema
+from tidegate.platform.query.query_tables import asked_tables, with_days, without_schema
 from tidegate.platform.query.statement import changes_something, without_values
-from tidegate.platform.query.table_named import MAX_NAMED, QueryError, table_named
+from tidegate.platform.query.table_lookup import MAX_NAMED, table_named
 from tidegate.platform.query.time_travel import reach_silver
 
 _SCHEMAS = ("bronze", "silver", "ledger", "lake")
@@ -33,12 +34,12 @@ def query_frame(lake: Lake, query: str) -> DataFrame:
     """Return the analyzed frame of a query on the lake's tables.
 
     Raises:
-        QueryError: it may change something. Spark would run it at once, also if nobody asks for its rows. Also if a
+        BadSetting: it may change something. Spark would run it at once, also if nobody asks for its rows. Also if a
             table of the query does not exist, or the inventories of a day cannot be read.
         PySparkException: Spark refuses the query.
     """
     if changes_something(query):
-        raise QueryError(
+        raise BadSetting(
             "this is not a query, or may change something: `tidegate sql` runs a statement, and records it. If it is a "
             "query, begin it with SELECT, as SELECT * FROM (…), and call no method of Java"
         )
@@ -55,7 +56,7 @@ def statement_frame(lake: Lake, statement: str, operation: str, by: Callable[[],
         by: returns who asked for it.
 
     Raises:
-        QueryError: a table of it does not exist, or the inventories of a day cannot be read.
+        BadSetting: a table of it does not exist, or the inventories of a day cannot be read.
         PySparkException: Spark refuses it.
         StoreError: the log of operations cannot be written.
     """
@@ -85,7 +86,7 @@ def _frame(lake: Lake, query: str) -> DataFrame:
                 *explain_missing_table(message, tables, configured),
                 *unnamed[:MAX_NAMED],
             ]
-            raise QueryError(f"{message} Tables there are: {'; '.join(map(str, hints))}") from None
+            raise BadSetting(f"{message} Tables there are: {'; '.join(map(str, hints))}") from None
         raise
 
 
@@ -118,7 +119,7 @@ def _view_of_day(lake: Lake, name: str, day: date) -> str:
     try:
         inventory_as_of(lake, table_key, day).createOrReplaceTempView(view)
     except (InventoryError, ValueError) as error:
-        raise QueryError(str(error)) from None
+        raise BadSetting(str(error)) from None
     return view
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from ulid import ULID
 
 from tidegate.platform.core.config.routes import RouteSpec
-from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.forwarding.outbox_message import Outgoing
+from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.forwarding.delivery import Delivery, EntriesRefused, deliver
 from tidegate.platform.lake.forwarding.destination import Destination
 from tidegate.platform.lake.forwarding.destinations import Destinations

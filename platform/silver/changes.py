@@ -15,14 +15,15 @@ from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.volume import volume, volume_metadata
-from tidegate.platform.core.keys.own_paths import COPIES
-from tidegate.platform.core.silver.fates.dumps import IncompleteDump
+from tidegate.platform.core.errors import BadValue, DataError
+from tidegate.platform.core.keys.log_paths import COPIES
+from tidegate.platform.core.silver.audit.dumps import IncompleteDump
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.ledger import state_change_condition
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.threads import parallel
-from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.pending_merge import PendingMerge
 
 #: Limits of one merge, which always takes at least one batch. The next merge continues after its last batch. Batch
 #: objects are read whole, and a statement lists their files: Spark Connect refuses 128 MiB, and a character of a path
@@ -121,7 +122,7 @@ def gather_changes(delta: Delta, work: PendingMerge) -> Iterator[Changes]:
     """Yield a view of the rows to merge: of all pending batches, or of the first of them if there are many.
 
     Raises:
-        RuntimeError: a batch object is gone.
+        DataError: a batch object is gone.
         ValueError: it is not known in which batches bronze's rows came, and a rebuild from a batch needs that.
     """
     with ExitStack() as views:
@@ -240,7 +241,7 @@ def _batches(table: Table, numbers: Sequence[int]) -> tuple[Batch, ...]:
     found = list(parallel(table.batches.read, numbers))
     missing = [n for n, batch in zip(numbers, found, strict=True) if batch is None]
     if missing:
-        raise RuntimeError(
+        raise DataError(
             f"batch {missing[0]} of {table.table_key} is gone from {table.batches.uri(missing[0])}; "
             "batches must never be deleted: restore the object"
         )
@@ -273,7 +274,7 @@ def _join_ledger(
     if birth.registered:
         rows, missing = _registered_rows(delta, work, birth, views, after, n)
         if missing and work.since is not None:
-            raise ValueError(
+            raise BadValue(
                 f"silver.{work.table.spec.name}: {missing}, so it is not known which rows came in batch {work.since} "
                 "or later: rebuild the whole table, without a first batch"
             )

@@ -26,11 +26,12 @@ from ulid import ULID
 from tidegate.platform.core.config.output import ExportSpec
 from tidegate.platform.core.config.silver_columns import CHANGE_COLUMNS, CHANGE_TYPE, COMMIT_VERSION, KEY, own_columns
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_reference import path_of, quote_path
 from tidegate.platform.core.schema.column_types import fold_name, quote_name
 from tidegate.platform.core.schema.exact_json import EXACT_TIMES
+from tidegate.platform.core.seams import seam
 from tidegate.platform.core.silver.change_rows import (
     changes_query,
     exported_columns,
@@ -43,7 +44,7 @@ from tidegate.platform.lake.silver_suppression import columns_of_silver, silver_
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.lake.spark.session import override_settings
-from tidegate.platform.silver.others_values import without_others_values
+from tidegate.platform.silver.value_origins import without_others_values
 
 #: The seams of an export, in order. Each is right after the step that it is named for.
 SEAMS = ("export-write", "export-manifest", "export-mark")
@@ -95,7 +96,7 @@ def export_changes(lake: Lake, spec: TableSpec) -> ExportResult:
         return ExportResult()
     if clash := [field.name for field in state.schema.fields if fold_name(field.name) in CHANGE_COLUMNS]:
         # Delta would refuse the feed, with the advice to do without it.
-        raise RuntimeError(
+        raise DataError(
             f"silver.{spec.name} has a column {clash[0]}, and its changes would have another one of that name: leave "
             "it out by `rename` or `except_columns` of `silver`, and drop it from the silver table (ALTER TABLE … DROP "
             "COLUMN, which needs delta.columnMapping.mode = name)"

@@ -14,7 +14,6 @@ from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.spark.results import Merging
 from tidegate.platform.silver.changes import Changes
 from tidegate.platform.silver.history_rows import HistoryQuery, StoredRows
-from tidegate.platform.silver.left_values import kept_value
 from tidegate.platform.silver.merge_sql import (
     chosen_rows,
     mode_of,
@@ -24,7 +23,8 @@ from tidegate.platform.silver.merge_sql import (
     types_of,
     without_values,
 )
-from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.pending_merge import PendingMerge
+from tidegate.platform.silver.unchanged_values import kept_value
 
 #: Whether a row of the source is a stored row that leaves the table.
 _LEAVES = "_tidegate_leaves"

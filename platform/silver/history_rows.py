@@ -15,17 +15,16 @@ from tidegate.platform.core.config.silver_columns import (
     VALID_FROM,
     VALID_TO,
 )
-from tidegate.platform.core.schema.aligned import align_value
 from tidegate.platform.core.schema.column_types import Array, Map, Simple, Struct, Type, quote_name
-from tidegate.platform.core.schema.comparable import comparable_value
+from tidegate.platform.core.schema.comparable_values import comparable_value
 from tidegate.platform.core.schema.exact_json import exact_json
+from tidegate.platform.core.schema.field_alignment import align_value
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.silver.history import History
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.spark.results import LATE, PLACE, TIED
 from tidegate.platform.silver.changes import KnownDumps
 from tidegate.platform.silver.dumps.snapshot_rows import with_deletes
-from tidegate.platform.silver.left_values import ColumnTypes, was_left_condition
 from tidegate.platform.silver.newest_rows import (
     ARRIVAL,
     KEPT,
@@ -36,6 +35,7 @@ from tidegate.platform.silver.newest_rows import (
     tie_comparison_sql,
     tie_error,
 )
+from tidegate.platform.silver.unchanged_values import ColumnTypes, was_left_condition
 
 #: Up to this many changes, their keys are sent to every task that reads the silver table.
 _MAX_BROADCAST_ROWS = 100_000

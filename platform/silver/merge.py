@@ -14,29 +14,35 @@ from tidegate.platform.core.bronze.volume import sum_volumes
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.silver_columns import taken_names
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.failpoints import seam
+from tidegate.platform.core.errors import BadValue, TidegateError, UnavailableError
 from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.seams import seam
 from tidegate.platform.core.silver.expectations import Expectation
 from tidegate.platform.core.silver.lineage import column_sources
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.spark.attempts import repeat_call
+from tidegate.platform.lake.spark.commit_retry import repeat_call
 from tidegate.platform.lake.spark.results import Merging, TableState
 from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.maintenance.compaction import compact, is_due
 from tidegate.platform.silver.changes import Changes, gather_changes, waiting_batch_replaces_rows
 from tidegate.platform.silver.dumps.incomplete_dumps import with_incomplete_dumps
-from tidegate.platform.silver.expect.collapse import Collapse, inferred_text_order, misread_names, suspicious_joins
-from tidegate.platform.silver.expect.no_value import name_failing_expression
+from tidegate.platform.silver.expect.collapsed_rows import (
+    Collapse,
+    inferred_text_order,
+    misread_names,
+    suspicious_joins,
+)
+from tidegate.platform.silver.expect.failing_expressions import name_failing_expression
 from tidegate.platform.silver.expect.violations import count_violations
 from tidegate.platform.silver.history_merge import build_history_merge
 from tidegate.platform.silver.merge_sql import build_merge, mode_of
-from tidegate.platform.silver.pending import PendingMerge, merge_state, pending_merge
+from tidegate.platform.silver.pending_merge import PendingMerge, merge_state, pending_merge
 from tidegate.platform.silver.row_queries import RowCounts, expression_types, has_copies, row_counts
 from tidegate.platform.silver.server_losses import record_server_loss
-from tidegate.platform.silver.suppressed import same_list, wanted_changes
+from tidegate.platform.silver.suppressed_rows import same_list, wanted_changes
 from tidegate.platform.silver.table import (
     create_table,
     follow_lake_yaml,
@@ -159,7 +165,7 @@ def rebuild_table(
             batches that wait.
 
     Raises:
-        RuntimeError: bronze was reset meanwhile, or its rows were replaced during each of many merges.
+        UnavailableError: bronze was reset meanwhile, or its rows were replaced during each of many merges.
         ValueError: the table has no `silver` in `lake.yaml`, or bronze has no rows yet.
         PySparkException: the merge lost `MAX_ATTEMPTS` times, or failed for another reason.
     """
@@ -167,7 +173,7 @@ def rebuild_table(
     def step() -> MergeResult:
         work = merge_state(lake, spec) if since is None else _merge_waiting(lake, spec, log)
         if work is None or not work.bronze.has_columns:
-            raise ValueError(
+            raise BadValue(
                 f"bronze.{spec.name} has no rows yet, so there is nothing to rebuild silver.{spec.name} from"
             )
         app_id = work.app_id
@@ -193,11 +199,13 @@ def _merge_waiting(lake: Lake, spec: TableSpec, log: Callable[[str], None]) -> P
         if work is None or work.mark == work.n:
             return work
         if work.mark is None:
-            raise RuntimeError(f"bronze.{spec.name} was reset while silver.{spec.name} was rebuilt: rebuild it again")
+            raise UnavailableError(
+                f"bronze.{spec.name} was reset while silver.{spec.name} was rebuilt: rebuild it again"
+            )
         if attempt >= MAX_CATCH_UPS and not waiting_batch_replaces_rows(work):
             log(f"bronze.{spec.name} records batches faster than they are merged: {work.mark + 1}..{work.n} are left")
             return replace(work, n=work.mark)
-    raise RuntimeError(
+    raise UnavailableError(
         f"rows of bronze.{spec.name} were replaced during each of {2 * MAX_CATCH_UPS} merges: rebuild "
         f"silver.{spec.name} when the redrive or the rebuild of bronze is over"
     )
@@ -275,7 +283,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
     seam("silver-merge")
     if (merged.txn or 0) < changes.n:
-        raise RuntimeError(
+        raise UnavailableError(
             f"the merge of silver.{work.table.spec.name} returned, but its table has the mark {merged.txn}, not "
             f"{changes.n}; the next run merges these batches again"
         )
@@ -374,5 +382,5 @@ def _name(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> None:
     """Give silver its SQL names. A merge does not fail if the names cannot be given."""
     try:
         SqlNames(lake).name_table(work.table.table_key)
-    except RuntimeError as error:
+    except TidegateError as error:
         log(f"WARNING: {error}")

@@ -16,7 +16,7 @@ from tidegate.platform.core.config.silver_columns import (
     own_columns,
 )
 from tidegate.platform.core.schema.column_types import Field, fold_name, quote_name
-from tidegate.platform.core.schema.comparable import comparable_value
+from tidegate.platform.core.schema.comparable_values import comparable_value
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -25,7 +25,6 @@ from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.spark.results import TIED, Merging
 from tidegate.platform.silver.changes import Changes
 from tidegate.platform.silver.dumps.snapshot_rows import with_deletes
-from tidegate.platform.silver.left_values import ColumnTypes, LeftValues, kept_value, value_in_silver
 from tidegate.platform.silver.newest_rows import (
     forgotten_rows,
     key_text,
@@ -34,8 +33,9 @@ from tidegate.platform.silver.newest_rows import (
     rows_of_keys_since,
     tie_error,
 )
-from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.pending_merge import PendingMerge
 from tidegate.platform.silver.truncate import Truncate
+from tidegate.platform.silver.unchanged_values import ColumnTypes, LeftValues, kept_value, value_in_silver
 
 
 def build_merge(

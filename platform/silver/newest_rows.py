@@ -18,7 +18,7 @@ from tidegate.platform.core.config.silver_columns import (
 )
 from tidegate.platform.core.forgetting.persons import NOBODY
 from tidegate.platform.core.schema.column_types import Type, quote_name
-from tidegate.platform.core.schema.comparable import comparable_value
+from tidegate.platform.core.schema.comparable_values import comparable_value
 from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.silver.row_value import ELEMENT

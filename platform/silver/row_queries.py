@@ -19,7 +19,7 @@ from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.silver_columns import KEY, ORDER
 from tidegate.platform.core.files.misread_text import misread_sql
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quote_name
-from tidegate.platform.core.schema.comparable import comparable_value
+from tidegate.platform.core.schema.comparable_values import comparable_value
 from tidegate.platform.core.schema.exact_json import exact_json
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -29,7 +29,7 @@ from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.silver.changes import Changes
 from tidegate.platform.silver.newest_rows import order_struct
-from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.pending_merge import PendingMerge
 from tidegate.platform.silver.truncate import MAX_TRUNCATES
 
 _FIRST_PART = re.compile("`((?:[^`]|``)+)`")

@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 
 from tidegate.platform.core.bronze.loss_quota import MAX_LOSSES, silver_reader
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from pyspark.errors import PySparkException
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import CHANGED_AT, CHANGED_BATCH, DELETED, JOINED, LEFT, LEFT_TYPE
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.forgetting.persons import Persons
 from tidegate.platform.core.schema.column_reference import spell_path
 from tidegate.platform.core.schema.column_statistics import is_personal_path, only_statistics, statistics_paths
@@ -22,9 +23,9 @@ from tidegate.platform.core.schema.names import RESCUED_COLUMN, needs_mapping, s
 from tidegate.platform.core.schema.sql_literal import delta_table, parenthesize, properties_sql
 from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import BY_NAME, columns_sql
-from tidegate.platform.core.silver.awaited import with_awaited
 from tidegate.platform.core.silver.expectations import conditions
 from tidegate.platform.core.silver.expression_types import TypesOf, UnfitExpression, UnsuitableColumns, unfit_option
+from tidegate.platform.core.silver.missing_columns import with_awaited
 from tidegate.platform.core.silver.presets import resolve_presets
 from tidegate.platform.core.silver.recorded_options import (
     OPTIONS,
@@ -42,7 +43,7 @@ from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.session import command
 from tidegate.platform.maintenance.compaction import passes
-from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.pending_merge import PendingMerge
 
 #: Expired tombstones are purged each time that the mark passes a multiple of this.
 _PURGE_EVERY = 50
@@ -56,7 +57,7 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
         types_of: returns the types of SQL expressions over a relation of bronze's rows.
 
     Raises:
-        ValueError: bronze lacks a column that lake.yaml names, or silver's columns cannot be as the rules say: one has
+        BadSetting: bronze lacks a column that lake.yaml names, or silver's columns cannot be as the rules say: one has
             the name of one of silver's own, or another type than in silver. Or an option has changed since, so that
             rows of silver do not compare with new rows.
     """
@@ -65,9 +66,9 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
     try:
         rules = fitting_rules(resolve_presets(work.spec, columns), columns, types_of, work.table.spec.columns)
     except UnsuitableColumns as error:
-        raise ValueError(f"{silver}: bronze {error}") from None
+        raise BadSetting(f"{silver}: bronze {error}") from None
     if why := _refusal(work, rules, is_rebuild=work.is_whole_rebuild):
-        raise ValueError(f"{silver}: {why}")
+        raise BadSetting(f"{silver}: {why}")
     rules = replace(rules, persons=_persons(work, rules))
     left = work.silver.schema.find_column(LEFT)
     # Also of a table whose rows leave nothing any more: what it records of older rows would become wrong.

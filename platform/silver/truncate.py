@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.silver.merge_mode import MergeMode
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.silver.newest_rows import older_than_truncate, order_from_json
-from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.pending_merge import PendingMerge
 
 #: Properties of a silver table: the order of its newest truncate as JSON, and that of the newest one of bronze before a
 #: reset. Bronze does not have that one any more.
@@ -62,7 +63,7 @@ def record_truncate(
         The table's newest truncate; None if it has none.
 
     Raises:
-        ValueError: a truncate has left bronze, and the merge recomputes some keys only.
+        BadValue: a truncate has left bronze, and the merge recomputes some keys only.
     """
     if rules.truncated is None:
         return None
@@ -77,7 +78,7 @@ def record_truncate(
         stays = before
     newest = _newer_order(session, rules, stays, found)
     if mode is MergeMode.SINCE and known not in (None, newest):
-        raise ValueError(
+        raise BadValue(
             f"silver.{work.table.spec.name}: bronze does not have the newest truncate any more, which deleted rows of "
             "every key: rebuild the whole table, without a first batch"
         )
@@ -133,11 +134,11 @@ def record_truncates(lake: Lake, work: PendingMerge, mode: MergeMode, found: Seq
         The orders of all truncates of the table.
 
     Raises:
-        ValueError: there are more than `MAX_TRUNCATES`, or the merge recomputes some keys only.
+        BadValue: there are more than `MAX_TRUNCATES`, or the merge recomputes some keys only.
     """
     known, before = (set(json.loads(work.silver.properties.get(name, "[]"))) for name in _TRUNCATES)
     if mode is MergeMode.SINCE and (found or known):
-        raise ValueError(
+        raise BadValue(
             f"silver.{work.table.spec.name}: a truncate ends rows of every key, so a history with truncates is rebuilt "
             "as a whole: rebuild it without a first batch"
         )
@@ -147,7 +148,7 @@ def record_truncates(lake: Lake, work: PendingMerge, mode: MergeMode, found: Seq
         before = set()
     now = set(found) | (known if mode is MergeMode.UPSERT else set())
     if len(now | before) > MAX_TRUNCATES:
-        raise ValueError(
+        raise BadValue(
             f"silver.{work.table.spec.name}: apply_as_truncates of `silver` in lake.yaml holds for more than "
             f"{MAX_TRUNCATES} rows: correct the condition, or leave it out"
         )

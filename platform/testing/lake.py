@@ -13,7 +13,7 @@ from pyspark.sql import Row
 
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.runs.tags import TRIGGER_TAG
-from tidegate.platform.cloud.wanted import WantedResources
+from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.table import TableSpec
@@ -23,11 +23,11 @@ from tidegate.platform.definitions import build_definitions
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.spark.collected import collect_rows
+from tidegate.platform.lake.spark.collected_rows import collect_rows
 from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.local.provision import Clients, provision
 from tidegate.platform.local.stack import LocalStack
-from tidegate.platform.query.asked_tables import asked_tables
+from tidegate.platform.query.query_tables import asked_tables
 from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 

@@ -21,9 +21,9 @@ from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.webhook.delivery import delivery_of
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
 from tidegate.platform.core.webhook.scheme import Received, Scheme
-from tidegate.platform.webhook.places import Unverified
+from tidegate.platform.webhook.connection_limits import Unverified
 from tidegate.platform.webhook.queue_writer import QueueWriter
-from tidegate.platform.webhook.tallies import STORED, Tallies
+from tidegate.platform.webhook.webhook_metrics import STORED, Tallies
 
 #: Bytes of bodies in memory, and the number of requests under way that they allow.
 _MAX_HELD_BYTES = 256 << 20

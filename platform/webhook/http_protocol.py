@@ -10,7 +10,7 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from tidegate.platform.webhook.places import Places, client_network
+from tidegate.platform.webhook.connection_limits import Places, client_network
 
 #: Seconds from a connection, or the first byte of a further request, to the end of its headers.
 HEADER_SECONDS = 10.0

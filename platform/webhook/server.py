@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.webhook import WebhookSpec
-from tidegate.platform.core.errors import ConfigurationError
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.webhook.schemes import scheme_of
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.aws.sqs import Queue
@@ -35,10 +35,6 @@ _READY_SECONDS = 5.0
 _PROBE_SECONDS = 8.0
 
 
-class MissingSecrets(ConfigurationError, ValueError):
-    """Secrets that are missing or cannot be used. The message has a line for each, without the secret."""
-
-
 class WebhookServer:
     """The server of the webhooks of a lake.
 
@@ -49,7 +45,7 @@ class WebhookServer:
         say: takes the lines of the log.
 
     Raises:
-        MissingSecrets: a webhook cannot be verified.
+        BadSetting: a webhook cannot be verified.
     """
 
     def __init__(self, config: LakeConfig, aws: Aws, environ: Mapping[str, str], say: Callable[[str], None]) -> None:
@@ -192,7 +188,7 @@ def _secrets(webhooks: Sequence[WebhookSpec], environ: Mapping[str, str]) -> dic
         found[webhook.name], wrong = secret_values(webhook, environ)
         problems += [f"webhook {webhook.name}: {problem}" for problem in wrong]
     if problems:
-        raise MissingSecrets("\n".join(problems))
+        raise BadSetting("\n".join(problems))
     return found
 
 

@@ -18,7 +18,7 @@ from tidegate.platform.intake.held_events import HeldEvents
 from tidegate.platform.intake.tick import listen
 from tidegate.resources.lake_resource import LakeResource, with_lake
 from tidegate.sensors.intake.run_requests import bronze_requests
-from tidegate.sensors.intake.unrouted import evaluate_checks, log_lines
+from tidegate.sensors.intake.unrouted_report import evaluate_checks, log_lines
 
 #: Inbox objects that are not manifests, as lines in a tick's log. `tidegate check` lists all of them.
 _MAX_STRAYS = 10

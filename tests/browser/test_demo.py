@@ -155,7 +155,7 @@ def test_a_table_has_a_page_of_its_own(page: Page, ui: str, report: dict[str, An
     assert checks["schema_unchanged"]["status"] == "SUCCEEDED"
 
 
-def test_a_partition_is_listed_by_a_click_and_the_morning_is_read(page: Page, ui: str) -> None:
+def test_a_partition_is_listed_by_a_click_and_the_overview_is_read(page: Page, ui: str) -> None:
     """No event was lost, so the listing finds no difference from the ledger. Then nothing waits for any table."""
     page.goto(f"{ui}/assets/bronze?view=partitions&partition={BRONZE_AIRPORTS}")
     page.get_by_role("button", name="Materialize").first.click()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.servers.forwarding_process import opened, run_to_the_end, run_until_killed
-from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.forwarding.outbox_message import Outgoing
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.lake_root.outbox import Lane

@@ -16,8 +16,8 @@ _DECIDE = "tests/unit/platform/bronze/test_decide.py"
 _LOSSES = "tests/unit/platform/bronze/prepare/load/test_server_losses.py"
 _CALLERS = "tests/unit/platform/lake/aws/test_caller.py"
 _SILVER_LOSSES = "tests/unit/platform/silver/test_server_losses.py"
-_LATE_READS = "tests/unit/platform/bronze/prepare/test_late_reads.py"
-_TIME_LEFT = "tests/unit/platform/lake/test_time_left.py"
+_LATE_READS = "tests/unit/platform/bronze/prepare/test_read_timeouts.py"
+_TIME_LEFT = "tests/unit/platform/lake/test_deadline.py"
 _FORWARD, _DELIVERY = (
     "tests/unit/platform/routes/test_forwarder.py::",
     "tests/unit/platform/lake/forwarding/test_delivery.py::",
@@ -38,7 +38,7 @@ _CENTRAL = "tests/spark/events/test_central_inventory.py::"
 _UNUSABLE = "tests/local/s3/test_inventories.py::"
 _STATISTICS = "tests/unit/platform/core/schema/test_column_statistics.py::"
 _FORGOTTEN, _FORGET = "tests/spark/tables/test_suppression.py::", "tests/spark/tables/test_forget.py::"
-_KEPT_ROW = "tests/unit/platform/forgetting/test_kept_row.py::"
+_KEPT_ROW = "tests/unit/platform/forgetting/test_row_redaction.py::"
 _MAINTAINED = "tests/unit/platform/maintenance/"
 _CATALOG, _SYNCED = "tests/local/catalog/test_glue.py::", "tests/unit/platform/test_catalog.py::"
 _FROM_BEFORE_A_RESET = (
@@ -58,7 +58,7 @@ _ONE_OBJECT = (
 _EVERY_PLACE = "tests/unit/repository/test_hostile_names.py::test_a_name_is_only_letters_in_each_place"
 _VALUES = "tests/unit/repository/test_values_of_documents.py::"
 _CSV_BYTES = "tests/unit/platform/bronze/prepare/formats/test_csv_bytes.py::"
-_ENDS = "tests/unit/platform/core/test_json_end.py::"
+_ENDS = "tests/unit/platform/core/test_json_scanner.py::"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
 MUTANTS = (
@@ -508,7 +508,7 @@ MUTANTS = (
         "json.dumps([self.id, name, self.body])",
         "json.dumps([self.id, name])",
         (
-            "tests/unit/platform/core/forwarding/test_outgoing.py::"
+            "tests/unit/platform/core/forwarding/test_outbox_message.py::"
             "test_a_message_with_another_body_is_another_one_whatever_id_its_sender_chose",
             f"{_FORWARD}test_undeliverable_messages_with_one_id_are_all_kept_and_come_back",
         ),
@@ -731,7 +731,7 @@ MUTANTS = (
         "with_given_values",
         "if other.deletes or not left:",
         "if not left:",
-        ("tests/unit/platform/core/silver/fates/test_row_fates.py",),
+        ("tests/unit/platform/core/silver/audit/test_row_outcomes.py",),
     ),
     Mutant(
         "a late change does not cut the row in which it falls",
@@ -995,7 +995,7 @@ MUTANTS = (
         "discreet_errors",
         "        if spec.personal is None:\n            raise\n",
         "        if spec.name:\n            raise\n",
-        ("tests/unit/platform/silver/test_discreet.py",),
+        ("tests/unit/platform/silver/test_error_redaction.py",),
     ),
     Mutant(
         "a byte order mark is a part of the first identity that is forgotten",
@@ -1011,7 +1011,7 @@ MUTANTS = (
         "comparable_value",
         "array_sort(transform(map_entries(",
         "(transform(map_entries(",
-        ("tests/unit/platform/core/schema/test_comparable.py",),
+        ("tests/unit/platform/core/schema/test_comparable_values.py",),
     ),
     Mutant(
         "an older row gives a part of the order",
@@ -1116,7 +1116,7 @@ MUTANTS = (
         "Replay.is_right",
         "return not self.differing and not self.copies",
         "return not self.differing",
-        ("tests/unit/platform/core/silver/fates/test_intervals.py::test_a_row_that_silver_has_twice_is_a_fault",),
+        ("tests/unit/platform/core/silver/audit/test_intervals.py::test_a_row_that_silver_has_twice_is_a_fault",),
     ),
     Mutant(
         "a rebuild of silver leaves copies of a row",
@@ -1144,7 +1144,7 @@ MUTANTS = (
         "        if rows > min(left, limits.rows_of_a_key):\n",
         "        if rows > left:\n",
         (
-            "tests/unit/platform/silver/audit/test_chosen_keys.py::test_keys_with_too_many_rows_are_left_out_and_counted",
+            "tests/unit/platform/silver/audit/test_key_selection.py::test_keys_with_too_many_rows_are_left_out_and_counted",
         ),
     ),
     Mutant(
@@ -1154,7 +1154,7 @@ MUTANTS = (
         "        now = deletes + sum(rank >= change.rank for rank, _ in rules.truncates)\n",
         "        now = deletes\n",
         (
-            "tests/unit/platform/core/silver/fates/test_intervals.py::"
+            "tests/unit/platform/core/silver/audit/test_intervals.py::"
             "test_a_truncate_ends_what_is_valid_then_and_nothing_is_carried_over_it",
         ),
     ),
@@ -1176,7 +1176,7 @@ MUTANTS = (
         "best.deletes and not best.is_implied and not silver.deleted",
         "best.deletes and not silver.deleted",
         (
-            "tests/unit/platform/core/silver/fates/test_row_fates.py::"
+            "tests/unit/platform/core/silver/audit/test_row_outcomes.py::"
             "test_a_key_that_a_dump_does_not_have_has_no_row_whatever_its_tombstone_is",
         ),
     ),
@@ -1629,7 +1629,7 @@ MUTANTS = (
         "copy_key",
         "/{etag}.parquet",
         ".parquet",
-        ("tests/unit/platform/core/keys/test_own_paths.py",),
+        ("tests/unit/platform/core/keys/test_log_paths.py",),
     ),
     Mutant(
         "names are not checked before the decision",
@@ -1733,7 +1733,7 @@ MUTANTS = (
         "                self.obstacle = str(error)\n                self.defer(candidate)\n",
         "                self.record_refusal(candidate, str(error))\n",
         (
-            "tests/unit/platform/bronze/test_prepared.py::"
+            "tests/unit/platform/bronze/test_prepared_batch.py::"
             "test_files_that_wait_for_a_permission_are_blamed_for_nothing_and_stop_a_run_that_has_nothing_else",
         ),
     ),
@@ -1794,7 +1794,7 @@ MUTANTS = (
         "Bounded.readinto",
         "        if self._left < 0:\n",
         "        if self._left is None:\n",
-        ("tests/unit/platform/lake/test_room.py",),
+        ("tests/unit/platform/lake/test_capacity.py",),
     ),
     Mutant(
         "a file that another writer's commit added makes every batch void",
@@ -1894,7 +1894,7 @@ MUTANTS = (
         1,
         "EventTyping.find_types.tags",
         "            except ObjectGone:\n",
-        "            except RuntimeError:\n",
+        "            except StoreError:\n",
         (f"{_FORWARD}test_tags_that_s3_refuses_leave_their_message_in_its_queue_and_no_other",),
     ),
     Mutant(
@@ -2067,7 +2067,7 @@ MUTANTS = (
         "late_inventories",
         " for subject in named if subject not in found\n",
         " for subject in named if subject in found\n",
-        ("tests/unit/platform/core/inventory/test_late.py",),
+        ("tests/unit/platform/core/inventory/test_late_buckets.py",),
     ),
     Mutant(
         "buckets of other regions than the destination get configurations that S3 refuses",
@@ -2308,7 +2308,7 @@ MUTANTS = (
         '(datetime.fromisoformat(noted["at"]) - _OVERLAP).timestamp()',
         'datetime.fromisoformat(noted["at"]).timestamp()',
         (
-            "tests/unit/platform/forgetting/test_remains.py::"
+            "tests/unit/platform/forgetting/test_remaining_copies.py::"
             "test_messages_that_came_since_the_last_search_are_taken_out",
         ),
     ),
@@ -2535,7 +2535,7 @@ MUTANTS = (
         "KeyRow.own_fate",
         "        if self.violated:\n",
         "        if self.violated and not self.skipped:\n",
-        ("tests/unit/platform/core/silver/fates/test_row_fates.py::test_rows_that_are_not_changes_never_win",),
+        ("tests/unit/platform/core/silver/audit/test_row_outcomes.py::test_rows_that_are_not_changes_never_win",),
     ),
     Mutant(
         "a dry run of maintenance deletes",
@@ -2614,7 +2614,7 @@ MUTANTS = (
         "        if newest.is_drop:\n",
         "        if False:\n",
         (
-            "tests/unit/platform/core/inventory/test_late.py::"
+            "tests/unit/platform/core/inventory/test_late_buckets.py::"
             "test_a_bucket_that_was_dropped_is_not_late_until_it_delivers_again",
         ),
     ),
@@ -2656,7 +2656,7 @@ MUTANTS = (
         "KeptHistory.read",
         "if (part := found[key]) and key == self._key(chain[-1].last if chain else 0):",
         "if part := found[key]:",
-        ("tests/unit/platform/inventory/test_grown.py::test_after_a_lost_part_the_rest_is_computed_again",),
+        ("tests/unit/platform/inventory/test_growth.py::test_after_a_lost_part_the_rest_is_computed_again",),
     ),
     Mutant(
         "advice moves objects from ONEZONE_IA to GLACIER_IR, which S3 refuses",
@@ -2735,7 +2735,7 @@ MUTANTS = (
         "_PARTITIONS",
         '"cn-": "aws-cn",',
         '"cn-": "aws",',
-        ("tests/unit/platform/cloud/test_address.py::test_all_arns_of_a_lake_are_of_the_partition_of_its_queue",),
+        ("tests/unit/platform/cloud/test_arns.py::test_all_arns_of_a_lake_are_of_the_partition_of_its_queue",),
     ),
     Mutant(
         "a bucket that was dropped stays in the growth with zero bytes",
@@ -3219,7 +3219,7 @@ MUTANTS = (
         "common_type",
         "        return _mark_exact(kind) if kind != _FLOATING and _is_number(kind) else _TEXT\n",
         "        return kind\n",
-        ("tests/unit/platform/core/schema/test_united.py",),
+        ("tests/unit/platform/core/schema/test_type_union.py",),
     ),
     Mutant(
         "a value of a row with an equal order is the row's own person's",
@@ -3413,7 +3413,7 @@ MUTANTS = (
         "common_type",
         "        return other if isinstance(other, Simple | Decimal) else _TEXT",
         "        return _TEXT",
-        ("tests/unit/platform/core/schema/test_united.py",),
+        ("tests/unit/platform/core/schema/test_type_union.py",),
     ),
     Mutant(
         "a log that was cut short is taken for all that a table has had",
@@ -3518,7 +3518,9 @@ MUTANTS = (
         "_require_bucket",
         "if not own and not any(isinstance(probe, S3Found | S3Gone) for probe in found.values()):",
         "if False:",
-        ("tests/unit/platform/bronze/prepare/test_access.py::test_the_look_fails_if_s3_denies_all_that_it_asks_for",),
+        (
+            "tests/unit/platform/bronze/prepare/test_permission_guard.py::test_the_look_fails_if_s3_denies_all_that_it_asks_for",
+        ),
     ),
     Mutant(
         "S3 is asked for a copy whose key it never takes",
@@ -4087,7 +4089,7 @@ MUTANTS = (
         "_each_once",
         "            kind = common_type(known.type, field.type) if known else field.type\n",
         "            kind = field.type\n",
-        ("tests/unit/platform/core/schema/test_united.py",),
+        ("tests/unit/platform/core/schema/test_type_union.py",),
     ),
     Mutant(
         "a byte order mark is read in the encoding of the table",
@@ -4246,7 +4248,7 @@ MUTANTS = (
         "with_awaited",
         "or is_misspelt or",
         "or",
-        ("tests/unit/platform/core/silver/test_awaited.py",),
+        ("tests/unit/platform/core/silver/test_missing_columns.py",),
     ),
     Mutant(
         "the health of the lake says nothing of merges that warn",
@@ -4640,7 +4642,7 @@ MUTANTS = (
         "Load.run",
         "                keep_named_folders(self.table, self.prepared, ())\n",
         "                pass\n",
-        ("tests/unit/platform/bronze/test_prepared.py",),
+        ("tests/unit/platform/bronze/test_prepared_batch.py",),
     ),
     Mutant(
         "rows of a batch that was not decided are kept for ever",

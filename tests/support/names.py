@@ -37,6 +37,8 @@ _NAMED_OUTSIDE = re.compile(
 )
 #: Locals that say nothing of what they are.
 _EMPTY = {"one", "ones", "well", "ill", "such", "those", "these"}
+#: What follows a verb in names such as `left_over`.
+_ADVERBS = {"away", "back", "down", "off", "out", "over", "up"}
 _PROPERTY = re.compile(r"property\b|\.(?:setter|deleter)\b")
 
 
@@ -64,6 +66,23 @@ def name_findings(source: str, *, product: bool) -> list[Finding]:
         if product and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (why := _function_problem(node)):
             found.append(Finding(node.lineno, f"{node.name}: {why}"))
     return sorted(found)
+
+
+def module_problem(name: str) -> str | None:
+    """Return why a module of the product cannot have a name: a module has the noun of what is in it. None if it can.
+
+    Args:
+        name: of the module, without `.py`.
+    """
+    if name.startswith("__"):
+        return None
+    found = [f"{word.avoid}: {word.write}" for word in WORDS if list(word.places(Prose(1, name.replace("_", " "))))]
+    first, *others = name.split("_")
+    if not others and (_is_participle(first) or first in _WORDS["vague"]):
+        found.append("a participle or an adjective alone: name what is in it")
+    if others and not name.startswith(_NOUNS) and {first, others[-1]} & (_WORDS["prepositions"] | _ADVERBS):
+        found.append("begins or ends with a preposition: name what is in it")
+    return "; ".join(found) or None
 
 
 def mood_findings(source: str) -> list[Finding]:
@@ -101,9 +120,15 @@ def _function_problem(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | Non
         if first in _WORDS["prepositions"] and not node.name.strip("_").startswith(_NOUNS):
             return f"begins with {first!r}: name the result or the effect"
         return None
-    if first in _WORDS["participles"] or (_PARTICIPLE.fullmatch(first) and first not in _WORDS["not participles"]):
+    if _is_participle(first):
         return "a participle alone is not a name of a function"
     return "name the result or the effect of the function" if first in _WORDS["vague"] else None
+
+
+def _is_participle(word: str) -> bool:
+    """Return whether a word is a participle and not a noun too."""
+    ends_so = _PARTICIPLE.fullmatch(word) and word not in _WORDS["not participles"]
+    return word in _WORDS["participles"] or bool(ends_so)
 
 
 def _has_decorator(node: ast.FunctionDef | ast.AsyncFunctionDef, pattern: re.Pattern[str]) -> bool:

@@ -15,9 +15,9 @@ from tidegate.platform.core.bronze.hint import Covered, Hint, Listed, Redriven
 from tidegate.platform.core.bronze.ledger import Cause, LastState, Status
 from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Unavailable
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, Dataset, Plan, PlannedHint, make_plan
-from tidegate.platform.core.completion.held_back import gone_rows, hold_back, signal_rows
 from tidegate.platform.core.completion.signal_name import SignalKind, SignalName
 from tidegate.platform.core.completion.verdict import MAX_DATASET_FILES, Outcome, Signal, Verdict
+from tidegate.platform.core.completion.waiting_parts import gone_rows, hold_back, signal_rows
 from tidegate.platform.core.routing.event_type import EventTypes
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.ledger import Clock

@@ -21,10 +21,11 @@ from tidegate.platform.core.completion.verdict import (
     judge_folder,
     judge_manifest,
 )
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.platform.lake.aws.s3 import Listed, ObjectRefused, StoreError
+from tidegate.platform.lake.capacity import TooLarge, run_bounded
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.room import TooLarge, run_bounded
 
 #: Objects of a signal's folder that are listed.
 MAX_LISTED = 100_000
@@ -141,13 +142,13 @@ def _body(table: Table, key: str, subject: str) -> bytes | None:
     Its writer may replace it at any time, so its size before is not its size now.
 
     Raises:
-        ValueError: it has more than a manifest may have. The message begins with the subject.
+        BadValue: it has more than a manifest may have. The message begins with the subject.
         StoreError: S3 did not give them.
     """
     try:
         return table.source.objects.get(table.key.bucket, key, MAX_MANIFEST_BYTES)
     except TooLarge:
-        raise ValueError(
+        raise BadValue(
             f"{subject} has more than {MAX_MANIFEST_BYTES:,} bytes, the most that a manifest may have"
         ) from None
 
@@ -156,7 +157,7 @@ def _read_named_parts(table: Table, name: SignalName, signal: Signal) -> tuple[N
     """Read the manifest of a signal.
 
     Raises:
-        ValueError: it cannot be used. The message says why.
+        BadValue: it cannot be used. The message says why.
         _ManifestPending: the manifest is missing, or has other bytes than the checksum says.
         StoreError: S3 did not answer.
     """
@@ -182,12 +183,10 @@ def _read_named_parts(table: Table, name: SignalName, signal: Signal) -> tuple[N
         min_bytes=len(manifest),
     )
     if len(parts) > MAX_DATASET_FILES:
-        raise ValueError(
+        raise BadValue(
             f"it names {len(parts):,} parts, and a dataset is one commit of at most {MAX_DATASET_FILES:,} files. "
             "Write it as several datasets, each with its own signal"
         )
     if stranger := next((part.key for part in parts if name.matches(part.key) or not is_source(table, part.key)), None):
-        raise ValueError(
-            f"it names {stranger}, which is not a file of the table: a signal, hidden, or of another table"
-        )
+        raise BadValue(f"it names {stranger}, which is not a file of the table: a signal, hidden, or of another table")
     return parts

@@ -12,7 +12,7 @@ from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.load.load import Load, Staged
 from tidegate.platform.bronze.prepare.load.replaced_rows import Replacing
 from tidegate.platform.bronze.prepare.load.row_counts import RowCounts, require_all
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.batch import OutputObject
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.plan import BatchDraft, Candidate

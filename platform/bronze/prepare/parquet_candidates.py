@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.object_state import Probe, S3Found
 from tidegate.platform.core.bronze.plan import Candidate
-from tidegate.platform.core.files.parquet.bad import BadParquet
+from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
 from tidegate.platform.core.files.parquet.footer import Footer, footer_bytes
 from tidegate.platform.core.keys.object_key import too_long
 from tidegate.platform.core.keys.s3_address import S3Address

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tidegate.platform.bronze.completion.whole import failures, record_entering_signals, withdraw
-from tidegate.platform.bronze.prepare.access import require_access
+from tidegate.platform.bronze.completion.incomplete_datasets import failures, record_entering_signals, withdraw
 from tidegate.platform.bronze.prepare.inventories.prepare import prepare_inventories
 from tidegate.platform.bronze.prepare.load.load import prepare_load
 from tidegate.platform.bronze.prepare.outputs import prepare_concatenate, prepare_convert, prepare_repartition
+from tidegate.platform.bronze.prepare.permission_guard import require_access
 from tidegate.platform.bronze.prepare.register import prepare_register
-from tidegate.platform.bronze.prepared import PreparedBatch, keep_named_folders
+from tidegate.platform.bronze.prepared_batch import PreparedBatch, keep_named_folders
 from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.config.drift import output_mode_problem
 from tidegate.platform.core.config.output import OutputSpec
+from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.core.keys.file_format import OutputMode
 from tidegate.platform.lake.lake import Table
 
@@ -32,7 +33,7 @@ def prepare(table: Table, work: BatchDraft) -> PreparedBatch:
     Raises:
         NotWritable: all that is left waits for a permission that is missing.
         StoreError: S3 denies access to every object.
-        RuntimeError: as for `prepare_as_born`.
+        ConfigurationError: as for `prepare_as_born`.
     """
     prepared = prepare_as_born(table, work)
     while failed := failures(work.plan, prepared):
@@ -52,11 +53,11 @@ def prepare_as_born(table: Table, work: BatchDraft) -> PreparedBatch:
     """Prepare candidates in the mode of the birth: register their files, load their rows, or write them to an output.
 
     Raises:
-        RuntimeError: the table was born with an output and `lake.yaml` has none, or the other way round.
+        ConfigurationError: the table was born with an output and `lake.yaml` has none, or the other way round.
     """
     output = table.spec.output
     if work.birth.output != table.spec.output_mode:
-        raise RuntimeError(output_mode_problem(table.spec, work.birth))
+        raise ConfigurationError(output_mode_problem(table.spec, work.birth))
     if output is not None and work.birth.output is not None:
         return _OUTPUT_STEPS[work.birth.output](table, work, output)
     if table.spec.has_inventories:

@@ -14,12 +14,12 @@ from tidegate.platform.bronze.prepare.table_columns import (
     require_columns,
     unborn_schema,
 )
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
 from tidegate.platform.core.files.parquet.footer import Footer
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
-from tidegate.platform.core.keys.own_paths import copy_key, copy_path, log_path
+from tidegate.platform.core.keys.log_paths import copy_key, copy_path, log_path
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_ids import PRODUCERS_NAMES
 from tidegate.platform.core.schema.column_types import fold_name

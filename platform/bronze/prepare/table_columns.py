@@ -14,6 +14,7 @@ from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
 from tidegate.platform.core.config.drift import other_objects, other_rescued
 from tidegate.platform.core.config.silver_columns import reserved_in_bronze
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import ConfigurationError, DataError
 from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.inventory.columns import WITHOUT_STATISTICS
 from tidegate.platform.core.keys.object_key import partition_values
@@ -67,12 +68,12 @@ def _require_own_names(table: Table, schema: TableSchema) -> None:
     """Require that the columns of a registered table have the names that its producer's files have.
 
     Raises:
-        RuntimeError: a column was renamed, or added by hand: no file could enter the table.
+        DataError: a column was renamed, or added by hand: no file could enter the table.
     """
     for field in schema.fields:
         for inner in (field, *inner_fields(field.type)):
             if inner.physical not in (None, inner.name):
-                raise RuntimeError(
+                raise DataError(
                     f"column {inner.name} of bronze.{table.spec.name} is {inner.physical} in data files, because "
                     "someone renamed or added it with ALTER TABLE, and the table has its producer's files as they are: "
                     f"rename it back, or drop it (ALTER TABLE bronze.{table.spec.name} DROP COLUMN …). Files wait "
@@ -91,7 +92,7 @@ def _recorded_names(table: Table, location: str, schema: TableSchema, properties
         return frozenset(paths(schema.fields))
     former = former_columns(table.delta.session, location)
     if former is None:
-        raise RuntimeError(
+        raise DataError(
             f"bronze.{table.spec.name} had columns once that it has no more, and its log no longer names them: a file "
             "with such a name would bring old values back. Name them, each with the names of the columns that it was "
             f'in: ALTER TABLE bronze.{table.spec.name} SET TBLPROPERTIES (\'{COLUMNS}\' = \'[["a"], ["s", "b"]]\'). '
@@ -167,15 +168,15 @@ def with_configured(table: Table, work: BatchDraft, schema: TableSchema) -> Tabl
     """Return the columns of a table that exists, and those that lake.yaml adds if its rows bring no columns.
 
     Raises:
-        RuntimeError: the table does not go together with its `schema` in lake.yaml, or Delta refuses new columns.
+        ConfigurationError: the table does not go together with its `schema` in lake.yaml, or Delta refuses new columns.
     """
     if differs := other_objects(table.spec, schema) or other_rescued(table.spec, schema):
-        raise RuntimeError(differs)
+        raise ConfigurationError(differs)
     if table.spec.policy not in ("variant", "rescue"):
         return schema
     wider = with_rescued(table, schema.with_missing_fields(TableSchema.from_declared(table.spec.columns, {}).fields))
     if wider != schema and (reason := refusal(table, work, wider)):
-        raise RuntimeError(
+        raise ConfigurationError(
             f"what `columns` and `schema` of {table.spec.name} in lake.yaml add cannot join the table: {reason}"
         )
     return wider

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from tidegate.platform.bronze.after_load import note_loaded_files
 from tidegate.platform.bronze.listener import InventoryComparison, RunListener
 from tidegate.platform.bronze.reconcile.listing import LISTED_AT_ONCE, is_source, may_be_gone
-from tidegate.platform.bronze.removals import REMOVAL_FLOOR, require_bucket
+from tidegate.platform.bronze.removal_guard import REMOVAL_FLOOR, require_bucket
 from tidegate.platform.core.bronze.hint import Hint, Missing
 from tidegate.platform.core.bronze.ledger import IN_TABLE, PRESENT, LastState, Status
 from tidegate.platform.core.bronze.manifest import split_into_manifests

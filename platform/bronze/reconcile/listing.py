@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from tidegate.platform.bronze.after_load import note_loaded_files
 from tidegate.platform.bronze.listener import LogListener, RunListener
-from tidegate.platform.bronze.removals import require_bucket
+from tidegate.platform.bronze.removal_guard import require_bucket
 from tidegate.platform.core.bronze.hint import Hint, Missing
 from tidegate.platform.core.bronze.ledger import PRESENT, LastState, Status
 from tidegate.platform.core.bronze.manifest import split_into_manifests

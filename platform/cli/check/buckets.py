@@ -27,8 +27,8 @@ from tidegate.platform.cli.check.findings import (
 from tidegate.platform.cli.check.queues import CheckedQueue
 from tidegate.platform.cloud.log_policy import open_logs
 from tidegate.platform.cloud.queue_policy import allows_send
+from tidegate.platform.cloud.requirements import CREATION, EVENTS, EXPIRATION, KINDS
 from tidegate.platform.cloud.roles.lake_arns import LakeArns
-from tidegate.platform.cloud.wanted import CREATION, EVENTS, EXPIRATION, KINDS
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.file_format import format_of

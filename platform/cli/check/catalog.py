@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum, unique
 
 from tidegate.platform.cloud.commit_table import CommitTable
-from tidegate.platform.cloud.wanted import RETENTION, VISIBILITY
+from tidegate.platform.cloud.requirements import RETENTION, VISIBILITY
 
 
 @unique

@@ -53,7 +53,7 @@ from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.lake_root.births import Births
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.settings import LAKE
-from tidegate.platform.operations.forwarded import ForwardingTrace, trace_forwarding
+from tidegate.platform.operations.event_routes import ForwardingTrace, trace_forwarding
 
 #: What a start of the local platform creates, or sets, as lake.yaml says.
 _LOCAL_PLATFORM_CHECKS = (

@@ -36,8 +36,8 @@ from tidegate.platform.lake.lake_root.batches import GenerationRetired
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.session import isolated_session, probe
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.lake.threads import parallel
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, call_permitted, make_finding, try_call
 from tidegate.platform.cloud.queue_policy import other_senders
-from tidegate.platform.cloud.wanted import (
+from tidegate.platform.cloud.requirements import (
     DEAD_LETTER_ARN,
     MAX_RECEIVES,
     RECEIVE_COUNT,

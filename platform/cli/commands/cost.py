@@ -17,9 +17,9 @@ from tidegate.platform.core.costs.figures import Figures
 from tidegate.platform.core.costs.table_cost import LakeCosts, MonthCost, TableReport
 from tidegate.platform.core.costs.usage import Usage
 from tidegate.platform.inventory.costs.measure import cost_figures, table_costs
-from tidegate.platform.inventory.stored import folder_of
+from tidegate.platform.inventory.stored_objects import folder_of
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.query.table_named import table_named
+from tidegate.platform.query.table_lookup import table_named
 
 #: Services in the order of the columns, with their titles.
 _COLUMNS = ("storage", "compute", "S3 requests", "SQS", "DynamoDB")

@@ -19,12 +19,13 @@ from tidegate.platform.cli.answers.plans import ForgetAnswer, ForgetRequestAnswe
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.wording import first_few
-from tidegate.platform.forgetting.find import Found, count_total, tables_of, unsearched_folders
-from tidegate.platform.forgetting.forget import ForgetRefused, Progress, ask, progress, search_subjects, work_off
+from tidegate.platform.forgetting.forget import Progress, ask, progress, search_subjects, work_off
+from tidegate.platform.forgetting.subject_search import Found, count_total, tables_of, unsearched_folders
 from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.suppression import SecretProblem, SubjectProblem
+from tidegate.platform.lake.suppression import SecretProblem
 
 
 def run_forget(
@@ -77,7 +78,7 @@ def run_forget(
                 say(f"request {request.id} is written: no load and no merge lets them in again")
             shows = not names and not yes
             states = progress(opened) if shows else work_off(opened, f"forget {ULID()}", say)
-    except (ForgetRefused, SecretProblem, SubjectProblem) as refused:
+    except (DataError, SecretProblem) as refused:
         raise CommandError(str(refused)) from None
     if as_json:
         print_answer(console, states_answer(states))

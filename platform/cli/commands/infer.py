@@ -17,7 +17,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.fields import Bucket, convert_value
 from tidegate.platform.core.config.yaml_document import flow
 from tidegate.platform.core.infer.guess import Entry, Guess, guess_tables, render_lake_yaml
-from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, check_names, format_of_bytes
+from tidegate.platform.core.infer.text_format import FileSample, SniffedFile, check_names, format_of_bytes
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.core.schema.column_types import fold_name

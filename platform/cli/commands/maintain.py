@@ -21,7 +21,7 @@ from tidegate.platform.lake.lake import Lake
 from tidegate.platform.maintenance.deletion import NOTHING
 from tidegate.platform.maintenance.old_objects import maintain_objects
 from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy, maintain_bronze, maintain_silver
-from tidegate.platform.query.table_named import table_named
+from tidegate.platform.query.table_lookup import table_named
 
 _SILVER = "silver."
 _Work = Callable[..., list[MaintenanceResult]]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cloud.address import Address
+from tidegate.platform.cloud.arns import Address
 from tidegate.platform.cloud.log_policy import log_policies
 from tidegate.platform.cloud.roles.roles import ROLES, policy
 from tidegate.platform.core.config.lake import LakeConfig

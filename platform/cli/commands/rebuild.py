@@ -16,10 +16,11 @@ from tidegate.platform.cli.answers.plans import BronzeRebuildAnswer, RebuildAnsw
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.after_load import move_target
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.wording import first_few
 from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.operations.rebuild import RebuildPlan, RebuildRefused, plan_rebuild, rebuild_table
+from tidegate.platform.operations.rebuild import RebuildPlan, plan_rebuild, rebuild_table
 from tidegate.platform.operations.silver_rebuild import (
     SilverRebuildPlan,
     is_silver,
@@ -27,7 +28,7 @@ from tidegate.platform.operations.silver_rebuild import (
     plan_silver_rebuild,
     rebuild_silver,
 )
-from tidegate.platform.query.table_named import table_named
+from tidegate.platform.query.table_lookup import table_named
 
 _SHOWN = 20
 
@@ -76,7 +77,7 @@ def run_rebuild(
         table_key = table_named(opened, name)
         try:
             found = rebuild_table(opened, table_key, by=by, log=say) if yes else plan_rebuild(opened, table_key)
-        except RebuildRefused as refused:
+        except DataError as refused:
             raise CommandError(str(refused)) from None
         for line in plan_lines(opened, found):
             say(line)
@@ -91,7 +92,7 @@ def _plan_rebuild(lake: Lake, name: str, since: int | None) -> RebuildAnswer:
             if is_silver(name)
             else plan_answer(plan_rebuild(lake, table_named(lake, name)))
         )
-    except (RebuildRefused, ValueError) as refused:
+    except (DataError, ValueError) as refused:
         raise CommandError(str(refused)) from None
 
 
@@ -131,7 +132,7 @@ def _rebuild_silver(lake: Lake, name: str, by: str, say: Callable[..., None], *,
             say(f"\nNothing was changed. To do it: tidegate rebuild {name}{option} --yes", "bold")
             return
         merged = rebuild_silver(lake, name, by=by, log=say, since=since)
-    except (RebuildRefused, ValueError) as refused:
+    except (DataError, ValueError) as refused:
         raise CommandError(str(refused)) from None
     say(f"{merged.inserted} rows inserted, {merged.updated} written again, {merged.deleted} deleted", "bold")
 

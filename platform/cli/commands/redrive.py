@@ -31,7 +31,7 @@ from tidegate.platform.operations.redrive import (
     redrive_route,
     undeliverable_messages,
 )
-from tidegate.platform.query.table_named import table_named
+from tidegate.platform.query.table_lookup import table_named
 
 _SHOWN = 20
 _PARTLY = "partly in quarantine: they are read again, and their rows in the table are replaced in one commit"

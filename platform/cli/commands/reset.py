@@ -11,10 +11,11 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import ResetAnswer, refuse_to_apply
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.operations.reset import ResetPlan, ResetRefused, plan_reset, reset_table
-from tidegate.platform.query.table_named import table_named
+from tidegate.platform.operations.reset import ResetPlan, plan_reset, reset_table
+from tidegate.platform.query.table_lookup import table_named
 
 
 def run_reset(
@@ -61,7 +62,7 @@ def run_reset(
                 for line in plan_lines(opened, plan_reset(opened, table_key)):
                     console.print(Text(line))
                 console.print(Text(f"\nNothing was changed. To do it: tidegate reset {name} --yes", style="bold"))
-        except ResetRefused as refused:
+        except DataError as refused:
             hint = "" if accept_loss or "accept the loss" not in str(refused) else " (--accept-loss)"
             raise CommandError(f"{refused}{hint}") from None
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tidegate.platform.cloud.wanted import WantedResources
+from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.local.dagster_processes import DagsterProcesses
@@ -34,7 +34,7 @@ def run_stack(
     With a UI port, Dagster runs too, with the code locations of a workspace file.
 
     Raises:
-        LocalStackError: something could not be started or died.
+        UnavailableError: something could not be started or died.
         LakeConfigError: the lake.yaml is wrong.
     """
     ready = partial(name_tables, say=console.print)

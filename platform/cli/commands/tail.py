@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from tidegate.assets.operations.follow import Follower, News
+from tidegate.assets.operations.activity import Follower, News
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.health import NewsAnswer
 from tidegate.platform.cli.dagster_storage import dagster_instance

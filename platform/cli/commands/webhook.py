@@ -9,7 +9,8 @@ from rich.console import Console
 
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.webhook.server import MissingSecrets, WebhookServer
+from tidegate.platform.core.errors import BadSetting
+from tidegate.platform.webhook.server import WebhookServer
 
 
 def run_webhook(console: Console, lake: Path | None, home: Path | None, host: str, ports: tuple[int, int]) -> None:
@@ -39,7 +40,7 @@ def run_webhook(console: Console, lake: Path | None, home: Path | None, host: st
 
     try:
         WebhookServer(config, using.settings.aws, os.environ, say).run(host, *ports)
-    except MissingSecrets as error:
+    except BadSetting as error:
         raise CommandError(str(error)) from None
     except OSError as error:
         raise CommandError(

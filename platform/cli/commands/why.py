@@ -24,13 +24,12 @@ from tidegate.platform.core.config.silver_columns import (
     WITH_TOMBSTONES,
 )
 from tidegate.platform.core.row_json import row_json
-from tidegate.platform.core.silver.fates.key_row import Fate
-from tidegate.platform.core.silver.fates.sentences import format_order
-from tidegate.platform.core.silver.key_values import WrongKey
+from tidegate.platform.core.silver.audit.explanations import format_order
+from tidegate.platform.core.silver.audit.key_row import Fate
 from tidegate.platform.core.wording import command, one_line
-from tidegate.platform.query.table_named import table_named
+from tidegate.platform.query.table_lookup import table_named
 from tidegate.platform.silver.audit.key_history import Event, KeyHistory, key_history
-from tidegate.platform.silver.expect.no_value import name_failing_expression
+from tidegate.platform.silver.expect.failing_expressions import name_failing_expression
 
 #: Rows that are printed. JSON has all that were read.
 _SHOWN = 50
@@ -60,7 +59,7 @@ def run_why(
         try:
             with name_failing_expression(table.spec):
                 found = key_history(opened, table.spec, key)
-        except (WrongKey, ValueError) as error:
+        except ValueError as error:
             raise CommandError(str(error)) from None
     if as_json:
         print_answer(console, _answer(found))

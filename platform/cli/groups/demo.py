@@ -89,14 +89,14 @@ def _end(run: Callable[[], _Outcome]) -> None:
     """Run a demo, and end with exit code 1 unless everything is right.
 
     Raises:
-        CommandError: the demo's data is missing, or events were still on their way at the deadline.
+        CommandError: the demo's data is missing.
+        UnavailableError: events were still on their way at the deadline.
     """
-    from tidegate.platform.demo.settle import NotSettled
     from tidegate.platform.demo.source import SourceMissingError
 
     try:
         done = run()
-    except (NotSettled, SourceMissingError) as error:
+    except SourceMissingError as error:
         raise CommandError(str(error)) from None
     if not done.ok:
         raise typer.Exit(1)

@@ -21,7 +21,7 @@ from tidegate.platform.core.storage.advice import (
     describe_missing_prices,
     without_price,
 )
-from tidegate.platform.inventory.stored import sums_of_all
+from tidegate.platform.inventory.stored_objects import sums_of_all
 from tidegate.platform.lake.inventory.sums import with_ends
 from tidegate.platform.lake.lake import Lake
 

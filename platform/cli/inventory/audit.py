@@ -10,9 +10,9 @@ from tidegate.platform.cli.inventory.cost import explain_error
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.audits import KINDS, AuditFinding, AuditReport
 from tidegate.platform.core.storage.prices import GIGABYTE
-from tidegate.platform.inventory.audited import audit_of
+from tidegate.platform.inventory.audits import audit_of
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.query.table_named import table_named
+from tidegate.platform.query.table_lookup import table_named
 
 
 def run_audit(

@@ -15,16 +15,16 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import CostAnswer, CostGroup, StaleBucket
 from tidegate.platform.cli.environment import Client
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.core.inventory.late import stale_inventories
+from tidegate.platform.core.inventory.late_buckets import stale_inventories
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.cost import DIMENSIONS, cost_lines
 from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
 from tidegate.platform.inventory.costs.reads import Reads, reads_of
-from tidegate.platform.inventory.stored import folder_of, read_prices, stored_objects
+from tidegate.platform.inventory.stored_objects import folder_of, read_prices, stored_objects
 from tidegate.platform.lake.inventory.objects import newest_created
 from tidegate.platform.lake.inventory.sums import stored_sums
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.query.table_named import table_named
+from tidegate.platform.query.table_lookup import table_named
 
 
 @dataclass(frozen=True)

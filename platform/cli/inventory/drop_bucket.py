@@ -11,17 +11,17 @@ from datetime import UTC, datetime
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
 
-from tidegate.platform.bronze.prepare.inventories.newest import newest_deliveries
+from tidegate.platform.bronze.prepare.inventories.newest_deliveries import newest_deliveries
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import DropAnswer, DroppedInventory, refuse_to_apply
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cloud.address import Address
+from tidegate.platform.cloud.arns import Address
 from tidegate.platform.core.inventory.delivery import Delivery, dropped_delivery
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.s3 import ObjectStore, StoreError
 from tidegate.platform.lake.lake import Lake, Table
-from tidegate.platform.query.table_named import table_named
+from tidegate.platform.query.table_lookup import table_named
 
 
 def run_drop(

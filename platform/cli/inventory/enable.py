@@ -15,7 +15,7 @@ from rich.text import Text
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.plans import EnableAnswer, EnabledSetting, refuse_to_apply
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cloud.address import Address
+from tidegate.platform.cloud.arns import Address
 from tidegate.platform.cloud.inventories import WantedInventories, differences
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec

@@ -13,9 +13,9 @@ from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.forecast import MONTH, Forecast
 from tidegate.platform.core.storage.growth import Growth
 from tidegate.platform.core.storage.prices import GIGABYTE
-from tidegate.platform.inventory.grown import growth_of
+from tidegate.platform.inventory.growth import growth_of
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.query.table_named import table_named
+from tidegate.platform.query.table_lookup import table_named
 
 
 def run_forecast(

@@ -20,7 +20,8 @@ from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.answers.inventory import ManifestAnswer, UnusableInventory, WrittenManifest
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.cost import objects_of
-from tidegate.platform.cloud.address import Address
+from tidegate.platform.cloud.arns import Address
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.inventory.columns import NULL_VERSION
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.keys.object_key import folder_of
@@ -31,14 +32,13 @@ from tidegate.platform.core.storage.batch_manifest import (
     KEY,
     LIST,
     BatchManifest,
-    BatchManifestError,
     ListedObject,
     manifest_columns,
     manifest_lines,
     unnamed_version,
 )
 from tidegate.platform.core.wording import first_line
-from tidegate.platform.inventory.stored import with_inventories
+from tidegate.platform.inventory.stored_objects import with_inventories
 from tidegate.platform.lake.aws.s3 import ObjectStore, StoreError
 from tidegate.platform.lake.inventory.deliveries import delivered_manifest
 from tidegate.platform.lake.inventory.objects import buckets_of_versions
@@ -103,7 +103,7 @@ def run_manifest(
                 found.append(manifest)
         else:
             found = _inventories(store, objects_of(lake, asked.table, asked.configuration), asked.bucket, refused)
-    except (BatchManifestError, StoreError, ValueError, PySparkException) as error:
+    except (StoreError, ValueError, PySparkException) as error:
         raise CommandError("\n".join([first_line(error), *_describe_written(store, found, account)])) from None
     manifests = tuple(parallel(lambda manifest: _answer_written(store, manifest, account), found))
     if as_json:
@@ -167,7 +167,7 @@ def _inventories(
         checksum = S3Address.parse(path)
         try:
             return delivered_manifest(store, S3Address(checksum.bucket, folder_of(checksum.key)), name, count, null)
-        except (BatchManifestError, InventoryError) as error:
+        except (BadValue, InventoryError) as error:
             return UnusableInventory(bucket=name, reason=str(error))
 
     found = list(parallel(lambda row: manifest(*row), rows))

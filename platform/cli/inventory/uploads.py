@@ -10,10 +10,10 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
 from tidegate.platform.core.storage.uploads import BucketUploads, UploadsReport, uploads_cost
-from tidegate.platform.inventory.incomplete import inventoried_buckets, uploads_report
+from tidegate.platform.inventory.incomplete_uploads import inventoried_buckets, uploads_report
 from tidegate.platform.lake.aws.multipart_uploads import MultipartUploads
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.query.table_named import table_named
+from tidegate.platform.query.table_lookup import table_named
 
 
 def report_of(lake: Lake, name: str, uploads: MultipartUploads, days: int) -> UploadsReport:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tidegate.platform.cloud.address import Address
+from tidegate.platform.cloud.arns import Address
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LakeArns, require_own_account
 from tidegate.platform.cloud.roles.shared_statements import (
     export_statement,

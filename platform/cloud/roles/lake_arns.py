@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tidegate.platform.cloud.address import Address
+from tidegate.platform.cloud.arns import Address
 from tidegate.platform.cloud.commit_table import CommitTable
 from tidegate.platform.cloud.statement import Statement, escape_wildcards, restrict_to_account
 from tidegate.platform.core.config.lake import LakeConfig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tidegate.platform.cloud.address import Address
+from tidegate.platform.cloud.arns import Address
 from tidegate.platform.cloud.roles.dagster_role import dagster
 from tidegate.platform.cloud.roles.person_roles import operator, reader
 from tidegate.platform.cloud.roles.spark_role import spark

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tidegate.platform.cloud.address import Address
+from tidegate.platform.cloud.arns import Address
 from tidegate.platform.cloud.roles.lake_arns import LakeArns
 from tidegate.platform.cloud.statement import Statement, Statements
 from tidegate.platform.core.config.lake import LakeConfig

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from tidegate.platform.core.bronze.hint import Hint, hint_from_dict, hint_to_dict
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.schema.column_types import Struct
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.stored_members import read_members, reading, require_format
@@ -228,10 +229,10 @@ class Batch:
         """Return the body of the batch object.
 
         Raises:
-            ValueError: the batch is not sealed.
+            AssertionError: the batch is not sealed.
         """
         if not self.digest:
-            raise ValueError(f"batch {self.n} of {self.table} has no digest: seal it first")
+            raise AssertionError(f"batch {self.n} of {self.table} has no digest: seal it first")
         return _canonical({**self._body(), "digest": self.digest})
 
     @classmethod
@@ -242,7 +243,7 @@ class Batch:
             where: the object's address, for error messages.
 
         Raises:
-            ValueError: unknown format, missing field, or a digest that does not match. The message names `where`.
+            BadValue: unknown format, missing field, or a digest that does not match. The message names `where`.
         """
         with reading(where, "a batch"):
             body: dict[str, Any] = json.loads(text)
@@ -268,7 +269,7 @@ class Batch:
                 columns=columns and TableSchema.from_spark(columns["schema"], columns["partition_columns"]),
             )
         if not intact:
-            raise ValueError(
+            raise BadValue(
                 f"{where} was altered: its digest does not match its content. Batches are immutable; "
                 "restore the object's first version"
             )

@@ -218,7 +218,7 @@ def hint_from_dict(members: Any) -> Hint:
     """Read the JSON object of a hint.
 
     Raises:
-        ValueError: it has a member that no hint has.
+        NewerVersionError: it has a member that no hint has.
         KeyError: it lacks a member that its cause needs.
         TypeError: it is not a JSON object.
     """

@@ -12,6 +12,7 @@ from typing import Any
 from ulid import ULID
 
 from tidegate.platform.core.bronze.hint import Hint, hint_from_dict, hint_to_dict
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.stored_members import reading, require_format, require_known
 from tidegate.platform.core.times import parse_time
 
@@ -120,7 +121,7 @@ class Manifest:
             where: the object's address, for error messages.
 
         Raises:
-            ValueError: the body is not a manifest of a known format. The message names `where`.
+            BadValue: the body is not a manifest of a known format. The message names `where`.
         """
         with reading(where, "a manifest"):
             body: dict[str, Any] = json.loads(text)
@@ -167,11 +168,11 @@ def tally_of(manifest_id: str) -> Tally:
     An id from an older lake has only the number of hints.
 
     Raises:
-        ValueError: the id is not one that a manifest can have.
+        BadValue: the id is not one that a manifest can have.
     """
     match = _STEM.match(manifest_id)
     if not match:
-        raise ValueError(
+        raise BadValue(
             f"'{manifest_id}' is not the id of a manifest. An id is <ULID>-<hints>-<bytes>-<oldest>, with lost-, "
             "rests-, taken- or rebuild- before it, or with deferred-<n>-<digest> instead of the ULID"
         )

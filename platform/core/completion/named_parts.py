@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.foreign_json import foreign_json, size_within
 from tidegate.platform.core.keys.object_key import decode_possible_key
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -44,24 +45,24 @@ def named_parts(body: bytes, bucket: str, prefix: str) -> tuple[NamedPart, ...]:
         prefix: key prefix of the table.
 
     Raises:
-        ValueError: it is not such a manifest, or names an object outside of the table's prefix.
+        BadValue: it is not such a manifest, or names an object outside of the table's prefix.
     """
     try:
         manifest = foreign_json(body, max_values=_MAX_VALUES)
     except ValueError as error:
-        raise ValueError(f"it is not a manifest: it {error}") from None
+        raise BadValue(f"it is not a manifest: it {error}") from None
     if not isinstance(manifest, dict):
-        raise ValueError("it is not a manifest: it is not a JSON object")
+        raise BadValue("it is not a manifest: it is not a JSON object")
     if isinstance(manifest.get("files"), list):
         parts = [_file(file, _bucket_of(manifest, bucket)) for file in manifest["files"]]
     elif isinstance(manifest.get("entries"), list):
         parts = [_entry(entry) for entry in manifest["entries"]]
     else:
-        raise ValueError("it is not a manifest: it has neither `files` nor `entries`")
+        raise BadValue("it is not a manifest: it has neither `files` nor `entries`")
     _require_inside(parts, bucket, prefix)
     found = {part.key: part for _, part in parts}
     if not found:
-        raise ValueError("it names no parts")
+        raise BadValue("it names no parts")
     return tuple(found.values())
 
 
@@ -70,7 +71,7 @@ def _require_inside(parts: Iterable[tuple[str, NamedPart]], bucket: str, prefix:
     if outside:
         home, part = outside[0]
         others = f" and {len(outside) - 1} more" if len(outside) > 1 else ""
-        raise ValueError(
+        raise BadValue(
             f"it names {S3Address(home, part.key)}{others}, which is outside of {S3Address(bucket, prefix)}, the "
             "table's prefix. Write the parts below it, or give the table the prefix that holds them"
         )
@@ -85,7 +86,7 @@ def _bucket_of(manifest: Mapping[str, Any], bucket: str) -> str:
 
 def _file(file: Any, bucket: str) -> tuple[str, NamedPart]:
     if not isinstance(file, dict) or not isinstance(file.get("key"), str):
-        raise ValueError("it is not a manifest: an entry of `files` has no `key`")
+        raise BadValue("it is not a manifest: an entry of `files` has no `key`")
     md5 = file.get("MD5checksum")
     known = md5.lower() if isinstance(md5, str) and _MD5.fullmatch(md5) else None
     return bucket, NamedPart(decode_possible_key(file["key"]), size_within(file.get("size")), known)
@@ -93,11 +94,11 @@ def _file(file: Any, bucket: str) -> tuple[str, NamedPart]:
 
 def _entry(entry: Any) -> tuple[str, NamedPart]:
     if not isinstance(entry, dict) or not isinstance(entry.get("url"), str):
-        raise ValueError("it is not a manifest: an entry of `entries` has no `url`")
+        raise BadValue("it is not a manifest: an entry of `entries` has no `url`")
     try:
         address = S3Address.parse(entry["url"])
     except ValueError as error:
-        raise ValueError(f"it names a part that is not in S3: {error}") from None
+        raise BadValue(f"it names a part that is not in S3: {error}") from None
     meta = entry.get("meta")
     size = size_within(meta.get("content_length")) if isinstance(meta, dict) else None
     return address.bucket, NamedPart(decode_possible_key(address.key), size)

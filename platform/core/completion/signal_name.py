@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.keys.file_format import format_of
 from tidegate.platform.core.keys.object_key import is_hidden
 
@@ -40,18 +41,18 @@ class SignalName:
         """Read a pattern.
 
         Raises:
-            ValueError: it is a path, has more than one `*`, or would match the files of the table.
+            BadSetting: it is a path, has more than one `*`, or would match the files of the table.
         """
         if not pattern or "/" in pattern:
-            raise ValueError(f"{pattern!r} is not a name of a file: a signal is found by its name, in any folder")
+            raise BadSetting(f"{pattern!r} is not a name of a file: a signal is found by its name, in any folder")
         if pattern.count("*") > 1 or not pattern.strip("*."):
-            raise ValueError(f"{pattern!r} matches too much: give a name such as `_SUCCESS`, with at most one `*`")
+            raise BadSetting(f"{pattern!r} matches too much: give a name such as `_SUCCESS`, with at most one `*`")
         star, _, ending = pattern.partition("*")
         if "*" in pattern and not star and ending.startswith(".") and format_of(f"x{ending}"):
-            raise ValueError(f"{pattern!r} would match the files of the table: add a part of the name to it")
+            raise BadSetting(f"{pattern!r} would match the files of the table: add a part of the name to it")
         name = cls(pattern)
         if name.kind is SignalKind.FOLDER and format_of(pattern.replace("*", "x")):
-            raise ValueError(
+            raise BadSetting(
                 f"{pattern!r} is the name of a file with rows. A signal has another ending, or is `_SUCCESS`"
             )
         return name

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
 from tidegate.platform.core.config.fields import Folder, Model
+from tidegate.platform.core.errors import BadSetting
 
 #: S3's limit.
 _MAX_TAGS = 10
@@ -26,7 +27,7 @@ class MoveOrTag(Model):
     @model_validator(mode="after")
     def _require_one(self) -> Self:
         if (self.move is None) == (self.tag is None):
-            raise ValueError("give exactly one of move (s3://bucket/folder/) and tag (names with values)")
+            raise BadSetting("give exactly one of move (s3://bucket/folder/) and tag (names with values)")
         return self
 
 

@@ -11,13 +11,14 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, StringConstraints
 
 from tidegate.platform.core.config.fields import Model
+from tidegate.platform.core.errors import BadSetting
 
 
 def _checked_encoding(name: str) -> str:
     try:
         return codecs.lookup(name).name
     except LookupError:
-        raise ValueError(f"{name!r} is not an encoding, such as utf-8, windows-1252 or utf-16") from None
+        raise BadSetting(f"{name!r} is not an encoding, such as utf-8, windows-1252 or utf-16") from None
 
 
 #: Bytes that begin a character of UTF-8.

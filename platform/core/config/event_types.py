@@ -8,6 +8,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from tidegate.platform.core.config.fields import Model, Pattern, Text
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.keys.key_pattern import KeyPattern
 
 #: Name of an event type: it is an attribute of SNS, a tag's value and a folder's name, so it has what all of them take.
@@ -17,7 +18,7 @@ _PART = re.compile(r"\{([^{}]*)\}")
 
 def _checked_attribute(name: str) -> str:
     if not re.fullmatch(r"(?!AWS\.|Amazon\.)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*", name) or len(name) > 256:
-        raise ValueError(
+        raise BadSetting(
             f"{name!r} is not a name of a message attribute: use letters, digits, '_', '-' and single dots"
         )
     return name
@@ -42,15 +43,15 @@ class EventTypeRule(Model):
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
         if sum(given is not None for given in (self.key, self.tag, self.attribute)) > 1:
-            raise ValueError("give one of key, tag and attribute; a second way is a rule of its own")
+            raise BadSetting("give one of key, tag and attribute; a second way is a rule of its own")
         if self.tag or self.attribute:
             if self.type:
-                raise ValueError("the value of the tag or attribute is the event type; remove `type`")
+                raise BadSetting("the value of the tag or attribute is the event type; remove `type`")
             return self
         parts = KeyPattern(self.key).parts if self.key else ()
         if self.type is None:
             if "type" not in parts:
-                raise ValueError(
+                raise BadSetting(
                     "nothing says the event type: give `type`, or a part {type} in `key`"
                     if self.key
                     else "give one of key, tag and attribute, or the `type` of the events that no rule before matches"
@@ -59,9 +60,9 @@ class EventTypeRule(Model):
         for name in _PART.findall(self.type):
             if name not in parts:
                 where = f"its parts: {', '.join(parts) or 'none'}" if self.key else "a rule without `key` has no parts"
-                raise ValueError(f"`type` has {{{name}}}, which is not part of `key` ({where})")
+                raise BadSetting(f"`type` has {{{name}}}, which is not part of `key` ({where})")
         if not TYPE_NAME.fullmatch(_PART.sub("x", self.type)):
-            raise ValueError(f"{self.type!r} is not an event type: {TYPE_RULE}")
+            raise BadSetting(f"{self.type!r} is not an event type: {TYPE_RULE}")
         return self
 
     @property

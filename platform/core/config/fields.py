@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from tidegate.platform.core.completion.signal_name import SignalName
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.keys.key_pattern import KeyPattern
 from tidegate.platform.core.keys.object_key import is_hidden
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -41,24 +42,24 @@ def _checked_name(name: str) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         near = re.sub(r"\W+", "_", name.lower(), flags=re.ASCII).strip("_0123456789")
         example = f", for example {near!r}" if near else ""
-        raise ValueError(f"use lower-case letters, digits and underscores, beginning with a letter{example}")
+        raise BadSetting(f"use lower-case letters, digits and underscores, beginning with a letter{example}")
     if is_reserved(name):
-        raise ValueError(f"{name!r} is a word of SQL or Python, choose another name")
+        raise BadSetting(f"{name!r} is a word of SQL or Python, choose another name")
     return name
 
 
 def _checked_bucket(bucket: str) -> str:
     if not BUCKET.fullmatch(bucket):
-        raise ValueError(f"{bucket!r} is not a bucket name (without s3:// and without a path)")
+        raise BadSetting(f"{bucket!r} is not a bucket name (without s3:// and without a path)")
     return bucket
 
 
 def _checked_prefix(uri: str) -> str:
     key = TableKey.from_uri(uri)
     if is_hidden(key.prefix):
-        raise ValueError('no file below it would be taken: a folder that begins with "_" or "." is never a source')
+        raise BadSetting('no file below it would be taken: a folder that begins with "_" or "." is never a source')
     if len(key.encode()) > MAX_ENCODED_LENGTH:
-        raise ValueError(f"its table key has more than {MAX_ENCODED_LENGTH} characters, use a shorter prefix")
+        raise BadSetting(f"its table key has more than {MAX_ENCODED_LENGTH} characters, use a shorter prefix")
     return uri
 
 
@@ -66,9 +67,9 @@ def _checked_folder(uri: str) -> str:
     bucket, path = S3Address.parse(uri)
     _checked_bucket(bucket)
     if not path or not path.endswith("/"):
-        raise ValueError(f'{uri!r} is not a folder: it has a path, and ends with "/"')
+        raise BadSetting(f'{uri!r} is not a folder: it has a path, and ends with "/"')
     if "//" in path:
-        raise ValueError("the path must not have an empty folder (//)")
+        raise BadSetting("the path must not have an empty folder (//)")
     return uri
 
 
@@ -76,7 +77,7 @@ def _checked_root(uri: str) -> str:
     bucket, prefix = S3Address.parse(uri.rstrip("/"))
     _checked_bucket(bucket)
     if "//" in prefix:
-        raise ValueError("the path must not have an empty folder (//)")
+        raise BadSetting("the path must not have an empty folder (//)")
     return uri.rstrip("/")
 
 
@@ -92,7 +93,7 @@ _CRON_FIELDS: tuple[tuple[str, int, int, str], ...] = (
 def _checked_cron(text: str) -> str:
     fields = text.split()
     if len(fields) != len(_CRON_FIELDS):
-        raise ValueError(
+        raise BadSetting(
             f"{text!r} has {len(fields)} fields, a cron schedule has 5: minute hour day month weekday. "
             "For less than a minute use `every` (seconds)"
         )
@@ -104,7 +105,7 @@ def _checked_cron(text: str) -> str:
             if not found or any(
                 not str(b).isascii() or not str(b).isdigit() or not low <= int(b) <= high for b in bounds
             ):
-                raise ValueError(f"{part!r} is not a valid {title} of a cron schedule ({low} to {high})")
+                raise BadSetting(f"{part!r} is not a valid {title} of a cron schedule ({low} to {high})")
     return text
 
 
@@ -114,7 +115,7 @@ def require_match(pattern: str, problem: str) -> AfterValidator:
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
-            raise ValueError(f"{text!r}{problem}")
+            raise BadSetting(f"{text!r}{problem}")
         return text
 
     return AfterValidator(check)
@@ -141,7 +142,7 @@ def _checked_condition(text: str) -> str:
     try:
         sqlglot.parse_one(f"SELECT 1 WHERE (\n{text}\n)", read="databricks")
     except SqlglotError as error:
-        raise ValueError(f"{text!r} is not a condition of Spark SQL, such as `op = 'D'`") from error
+        raise BadSetting(f"{text!r} is not a condition of Spark SQL, such as `op = 'D'`") from error
     return text
 
 
@@ -156,7 +157,7 @@ def _checked_expression(text: str) -> str:
     try:
         sqlglot.parse_one(f"SELECT (\n{text}\n)", read="databricks")
     except SqlglotError as error:
-        raise ValueError(
+        raise BadSetting(
             f"{text!r} is not an expression of Spark SQL, such as `coalesce(a, b)`; a column or a nested field is "
             "written as `name` or `name.field`"
         ) from error

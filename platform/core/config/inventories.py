@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, field_validator
 
 from tidegate.platform.core.config.fields import Cron, Model, Text
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.storage.advice import IMMEDIATE_CLASSES, Target
 
 #: A name of a bucket, in which `*` matches any characters. With `!` before it, such buckets are left out.
@@ -54,7 +55,7 @@ class InventoriesSpec(Model):
     @classmethod
     def _choose_some(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if all(pattern.startswith(_EXCLUSION_MARK) for pattern in value):
-            raise ValueError("leaves buckets out and names none: add a name or a pattern without `!`")
+            raise BadSetting("leaves buckets out and names none: add a name or a pattern without `!`")
         return value
 
     @property

@@ -28,6 +28,7 @@ from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.config.table import TableSpec as TableSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.costs.figures import FIGURES
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.events.row_queue import rows_prefix
 from tidegate.platform.core.keys.object_key import outermost_prefixes
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -42,7 +43,7 @@ DatabaseName = Annotated[str, Field(pattern=r"^[a-z0-9_]{1,128}$")]
 
 def _checked_lake_name(name: str) -> str:
     if fold_name(name) in _RESERVED_NAMES:
-        raise ValueError(f"{name!r} is a part of Tidegate's own asset keys; choose another name")
+        raise BadSetting(f"{name!r} is a part of Tidegate's own asset keys; choose another name")
     return name
 
 
@@ -98,7 +99,7 @@ def _discovery(given: Any) -> Any:
     try:
         return DiscoverySpec() if TypeAdapter(bool).validate_python(given) else None
     except ValidationError:
-        raise ValueError("must be true, false, or a mapping with per_day or parquet") from None
+        raise BadSetting("must be true, false, or a mapping with per_day or parquet") from None
 
 
 class MaintainSpec(Model):
@@ -130,9 +131,9 @@ class CatalogSpec(Model):
     @model_validator(mode="after")
     def _has_databases(self) -> Self:
         if self.bronze is None and self.silver is None:
-            raise ValueError("give bronze, silver, or both: a database of Glue each")
+            raise BadSetting("give bronze, silver, or both: a database of Glue each")
         if self.bronze == self.silver:
-            raise ValueError(
+            raise BadSetting(
                 f"bronze and silver are both {self.bronze}, and their tables have the same names: give them two "
                 "databases"
             )
@@ -162,9 +163,9 @@ class CostsSpec(Model):
     @classmethod
     def _are_known(cls, figures: dict[str, float]) -> dict[str, float]:
         if unknown := sorted(set(figures) - set(FIGURES)):
-            raise ValueError(f"{unknown[0]!r} is not a unit of cost; give some of {', '.join(FIGURES)}")
+            raise BadSetting(f"{unknown[0]!r} is not a unit of cost; give some of {', '.join(FIGURES)}")
         if not 0 < (share := figures.get("utilization", 1.0)) <= 1:
-            raise ValueError(f"utilization: {share:g} is not a share of the cores; give more than 0, and 1 at most")
+            raise BadSetting(f"utilization: {share:g} is not a share of the cores; give more than 0, and 1 at most")
         return figures
 
 
@@ -239,27 +240,27 @@ class LakeConfig(TableDefaults):
             *route_problems(self.event_types, self.routes, self.buckets, own, self.lake.root, tables),
         ]
         if problems:
-            raise ValueError("; ".join(str(problem) for problem in problems))
+            raise BadSetting("; ".join(str(problem) for problem in problems))
         names = {table.name for table in self.tables}
         if missing := [name for name in (self.catalog and self.catalog.tables) or () if name not in names]:
-            raise ValueError(f"catalog.tables: there is no table {missing[0]}; correct the name, or leave `tables` out")
+            raise BadSetting(f"catalog.tables: there is no table {missing[0]}; correct the name, or leave `tables` out")
         inventories = {table.name for table in self.tables if table.has_inventories}
         if self.maintenance.inventory not in {None, *inventories}:
-            raise ValueError(
+            raise BadSetting(
                 f"maintain.inventory: there is no table {self.maintenance.inventory} with `mode: inventory`; correct "
                 "the name, or remove the line"
             )
         for table in self.tables:
             merges_what_waits = table.silver is not None and table.silver.every is not None
             if table.arrives_every and table.reconcile_interval and not merges_what_waits:
-                raise ValueError(
+                raise BadSetting(
                     f"table {table.name} has `arrives_every`, but a listing each {table.reconcile_interval} s "
                     "(`reconcile_interval`) materializes it even if nothing arrives, so nothing would show that: "
                     "remove one of the two, or give the table `silver` with `every`"
                 )
         with_subject = [table.name for table in self.tables if table.subject_kind]
         if with_subject and self.forget is None:
-            raise ValueError(
+            raise BadSetting(
                 f"table {with_subject[0]} has `personal.subject`: add `forget` with the place of a secret, such as "
                 "forget: {secret: {env: TIDEGATE_FORGET_SECRET}}"
             )

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from tidegate.platform.core.config.fields import Bucket, Folder, Model, Pattern, Text, convert_value
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.keys.file_format import FormatName, Mode, OutputMode, output_mode
 from tidegate.platform.core.keys.folder_template import FolderTemplate
 from tidegate.platform.core.keys.key_pattern import KeyPattern
@@ -17,7 +18,7 @@ from tidegate.platform.core.keys.key_pattern import KeyPattern
 def _checked_template(text: str) -> str:
     template = FolderTemplate.parse(text)
     if convert_value(Bucket, template.bucket) is None:
-        raise ValueError(f"{template.bucket!r} is not a bucket name")
+        raise BadSetting(f"{template.bucket!r} is not a bucket name")
     return text
 
 
@@ -78,7 +79,7 @@ class OutputSpec(Model):
     @model_validator(mode="after")
     def _check_folder_template(self) -> Self:
         if self.pattern and not set(self.pattern.parts) & set(self.template.names):
-            raise ValueError("no part of `key` is in `folder`; use one there, or remove `key`")
+            raise BadSetting("no part of `key` is in `folder`; use one there, or remove `key`")
         return self
 
     @cached_property

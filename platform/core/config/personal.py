@@ -8,13 +8,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from tidegate.platform.core.config.fields import Model, Name, Text, wrap_text
 from tidegate.platform.core.config.webhook import SecretSpec
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.schema.column_reference import is_expression
 from tidegate.platform.core.schema.column_types import fold_name
 
 
 def _checked_path(text: str) -> str:
     if is_expression(text):
-        raise ValueError(f"{text!r} is an expression; name a column, or a nested field as `name.field`")
+        raise BadSetting(f"{text!r} is an expression; name a column, or a nested field as `name.field`")
     return text
 
 
@@ -43,9 +44,9 @@ class PersonalSpec(Model):
         lower = [fold_name(name) for name in names]
         twice = sorted({name for name in names if lower.count(fold_name(name)) > 1})
         if twice:
-            raise ValueError(f"{', '.join(twice)} is named twice")
+            raise BadSetting(f"{', '.join(twice)} is named twice")
         if not names:
-            raise ValueError("give subject, columns, or both")
+            raise BadSetting("give subject, columns, or both")
         return self
 
     @property

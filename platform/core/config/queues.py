@@ -8,6 +8,7 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from tidegate.platform.core.config.fields import Model, QueueName, QueueUrl, TopicArn
+from tidegate.platform.core.errors import BadSetting
 
 # AWS: "Amazon SQS endpoints and quotas"; the service answers for queues of its own region only.
 _REGION = re.compile(r"https?://(?:[\w-]+\.)?sqs(?:-fips)?\.(?P<region>[a-z]{2}(?:-[a-z]+)+-\d)\.")
@@ -26,9 +27,9 @@ class QueueSpec(Model):
     @model_validator(mode="after")
     def _check_single_address(self) -> Self:
         if (self.url is None) == (self.given_name is None):
-            raise ValueError("give exactly one of url and name")
+            raise BadSetting("give exactly one of url and name")
         if self.dlq == self.name:
-            raise ValueError(f"{self.dlq!r} is the queue itself; `dlq` takes the name of the queue of its dead letters")
+            raise BadSetting(f"{self.dlq!r} is the queue itself; `dlq` takes the name of the queue of its dead letters")
         return self
 
     @property

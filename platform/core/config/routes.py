@@ -23,6 +23,7 @@ from tidegate.platform.core.config.fields import (
     require_match,
 )
 from tidegate.platform.core.config.queues import QueueSpec
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.keys.key_pattern import KeyPattern
 
 _ARN = re.compile(TOPIC)
@@ -30,7 +31,7 @@ _ARN = re.compile(TOPIC)
 
 def _checked_type(text: str) -> str:
     if not TYPE_NAME.fullmatch(text.removesuffix("*") or "x"):
-        raise ValueError(f"{text!r} is not an event type: {TYPE_RULE}; a '*' at the end stands for any text")
+        raise BadSetting(f"{text!r} is not an event type: {TYPE_RULE}; a '*' at the end stands for any text")
     return text
 
 
@@ -82,27 +83,27 @@ class RouteSpec(Model):
     def _check_single_destination(self) -> Self:
         ways = ("topic", "queue", "queues_tagged", "tag", "unwrap")
         if sum(getattr(self, name) is not None for name in ways) != 1:
-            raise ValueError("give exactly one of topic, queue, queues_tagged, tag and unwrap")
+            raise BadSetting("give exactly one of topic, queue, queues_tagged, tag and unwrap")
         if (self.queues_tagged is None) != (self.unmatched is None):
-            raise ValueError(
+            raise BadSetting(
                 "`unmatched` is the queue for events that no tagged queue takes; give it with queues_tagged only"
                 if self.unmatched
                 else "`queues_tagged` needs `unmatched`, a queue for events that no tagged queue takes"
             )
         if self.queue and self.queue.dlq:
-            raise ValueError("`dlq` is for queues that Tidegate reads; the consumer of this queue has its dead letters")
+            raise BadSetting("`dlq` is for queues that Tidegate reads; the consumer of this queue has its dead letters")
         if self.fifo and not self.group:
-            raise ValueError("a FIFO destination needs a message group: add `group: table`")
+            raise BadSetting("a FIFO destination needs a message group: add `group: table`")
         if self.shards > 1 and not self.topic:
-            raise ValueError("`shards` divides the event types among topics; give it with `topic` only")
+            raise BadSetting("`shards` divides the event types among topics; give it with `topic` only")
         if self.topic and self.group and not self.fifo:
-            raise ValueError("a standard topic has no message groups; remove `group`, or use a FIFO topic")
+            raise BadSetting("a standard topic has no message groups; remove `group`, or use a FIFO topic")
         if self.acts and self.group:
-            raise ValueError("`group` is for topics and queues; remove it")
+            raise BadSetting("`group` is for topics and queues; remove it")
         known = {"type", *(self.pattern.parts if self.pattern else ())}
         for value in (self.tag or {}).values():
             if unknown := [name for name in re.findall(r"\{([^{}]*)\}", value) if name not in known]:
-                raise ValueError(f"`tag` has {{{unknown[0]}}}, which is neither {{type}} nor a part of `key`")
+                raise BadSetting(f"`tag` has {{{unknown[0]}}}, which is neither {{type}} nor a part of `key`")
         return self
 
     @cached_property

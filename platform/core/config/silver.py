@@ -19,6 +19,7 @@ from tidegate.platform.core.config.fields import (
     wrap_text,
 )
 from tidegate.platform.core.config.output import ExportSpec
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.schema.column_reference import is_expression, root_of
 from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.schema.value_encoding import encoding
@@ -116,7 +117,7 @@ class SilverSpec(Model):
         # Spark resolves columns case-insensitively.
         twice = {name for name in names if [fold_name(other) for other in names].count(fold_name(name)) > 1}
         if twice:
-            raise ValueError(f"{', '.join(sorted(twice))} is named twice")
+            raise BadSetting(f"{', '.join(sorted(twice))} is named twice")
         return names
 
     @field_validator("order")
@@ -136,11 +137,11 @@ class SilverSpec(Model):
         ):
             given = [name for name in names if getattr(self, name)]
             if len(given) > 1:
-                raise ValueError(f"give one of {' and '.join(given)}")
+                raise BadSetting(f"give one of {' and '.join(given)}")
         keeps = [name for name in ("unavailable", "ignore_null_updates", *_IGNORED) if getattr(self, name)]
         if self.on_tie == "fail" and (keeps or self.preset == "debezium"):
             option = keeps[0] if keeps else "from: debezium"
-            raise ValueError(f"on_tie: fail compares whole rows, which {option} does not have; remove one of them")
+            raise BadSetting(f"on_tie: fail compares whole rows, which {option} does not have; remove one of them")
         return self
 
     @field_validator("rename", "cast", "derive")
@@ -149,7 +150,7 @@ class SilverSpec(Model):
         for names in (columns, columns.values() if info.field_name == "rename" else ()):
             lower = [fold_name(name) for name in names]
             if twice := {name for name in names if lower.count(fold_name(name)) > 1}:
-                raise ValueError(f"{', '.join(sorted(twice))} is named twice: a column has one name and one value")
+                raise BadSetting(f"{', '.join(sorted(twice))} is named twice: a column has one name and one value")
         return columns
 
     @model_validator(mode="after")
@@ -158,40 +159,40 @@ class SilverSpec(Model):
         for name in self.rename:
             for option in ("keys", "columns", "except_columns", "cast", "decode", "derive"):
                 if fold_name(name) in {fold_name(given) for given in getattr(self, option)} - made:
-                    raise ValueError(f"{option} names {name}, which `rename` calls {self.rename[name]}: use that name")
+                    raise BadSetting(f"{option} names {name}, which `rename` calls {self.rename[name]}: use that name")
         if both := {fold_name(name) for name in self.rename.values()} & {fold_name(name) for name in self.derive}:
-            raise ValueError(f"{sorted(both)[0]} is in rename and in derive: a column has one value")
+            raise BadSetting(f"{sorted(both)[0]} is in rename and in derive: a column has one value")
         return self
 
     @model_validator(mode="after")
     def _check_snapshot_options(self) -> Self:
         options = ("apply_as_truncates", "unavailable", "ignore_null_updates", *_IGNORED)
         if self.preset == "snapshots" and (given := [name for name in options if getattr(self, name)]):
-            raise ValueError(f"a dump has all rows with all values, so {given[0]} has no effect; remove it")
+            raise BadSetting(f"a dump has all rows with all values, so {given[0]} has no effect; remove it")
         return self
 
     @model_validator(mode="after")
     def _check_distinct_columns(self) -> Self:
         names = [*self.expect, *self.expect_or_drop, *self.expect_or_fail]
         if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise ValueError(f"{', '.join(twice)} is the name of two expectations: each is one asset check")
+            raise BadSetting(f"{', '.join(twice)} is the name of two expectations: each is one asset check")
         return self
 
     @model_validator(mode="after")
     def _check_history_options(self) -> Self:
         if self.is_history and "tombstone_days" in self.model_fields_set:
-            raise ValueError("tombstone_days has no effect with stored_as: scd2, which keeps every delete; remove it")
+            raise BadSetting("tombstone_days has no effect with stored_as: scd2, which keeps every delete; remove it")
         if self.is_history and self.export:
-            raise ValueError("export is for tables with one row of each key, and a history has several; remove it")
+            raise BadSetting("export is for tables with one row of each key, and a history has several; remove it")
         for name in _TRACKED:
             if getattr(self, name) and not self.is_history:
-                raise ValueError(f"{name} is for a history: give stored_as: scd2, or remove it")
+                raise BadSetting(f"{name} is for a history: give stored_as: scd2, or remove it")
         return self
 
     @model_validator(mode="after")
     def _check_single_trigger(self) -> Self:
         if [self.schedule, self.every, self.automation].count(None) != 2:
-            raise ValueError(
+            raise BadSetting(
                 'give exactly one of schedule (cron, "*/10 * * * *"), every (seconds) and automation (eager, or cron)'
             )
         return self

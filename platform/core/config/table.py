@@ -27,6 +27,7 @@ from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.queues import RowQueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import reserved_in_bronze
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.keys.file_format import (
     FORMATS,
@@ -118,9 +119,9 @@ class TableSpec(TableDefaults):
     @classmethod
     def _check_format_policy(cls, format: FormatName | None, info: ValidationInfo) -> FormatName | None:
         if info.data.get("policy") == "variant" and format != "json":
-            raise ValueError("`schema: variant` is for JSON: use `format: json`, or remove `schema`")
+            raise BadSetting("`schema: variant` is for JSON: use `format: json`, or remove `schema`")
         if info.data.get("policy") == "rescue" and format not in ("json", "csv"):
-            raise ValueError(
+            raise BadSetting(
                 "`schema: rescue` is for JSON and CSV: use `format: json` or `format: csv`, or remove `schema`. Files "
                 "of other formats declare their columns, and a file that does not fit is refused as a whole"
             )
@@ -132,19 +133,19 @@ class TableSpec(TableDefaults):
         policy = info.data.get("policy")
         for name in columns:
             if policy == "variant" and fold_name(name) == VARIANT_COLUMN:
-                raise ValueError(
+                raise BadSetting(
                     f"{name} is the column that has the whole objects (`schema: variant`); remove it here. A field of "
                     f"that name is in the objects: {VARIANT_COLUMN}:{VARIANT_COLUMN}"
                 )
             if policy == "rescue" and fold_name(name) == RESCUED_COLUMN:
-                raise ValueError(f"{name} is the column that `schema: rescue` adds; remove it here")
+                raise BadSetting(f"{name} is the column that `schema: rescue` adds; remove it here")
         return columns
 
     @field_validator("widen")
     @classmethod
     def _check_widen(cls, widen: bool, info: ValidationInfo) -> bool:
         if widen and (info.data.get("row_queue") or info.data.get("format") in ("csv", "json")):
-            raise ValueError(
+            raise BadSetting(
                 "only files that declare the types of their columns (Parquet, ORC, Avro) make columns wider; name the "
                 "wide types of CSV and JSON under `columns`"
             )
@@ -155,23 +156,23 @@ class TableSpec(TableDefaults):
     def _refuse_row_options(cls, value: Any, info: ValidationInfo) -> Any:
         # Called only for fields of lake.yaml: defaults are not validated.
         if info.data.get("row_queue"):
-            raise ValueError("the rows of a row queue are JSON lines without folders, and loaded; remove it")
+            raise BadSetting("the rows of a row queue are JSON lines without folders, and loaded; remove it")
         return value
 
     @field_validator("inventory")
     @classmethod
     def _refuse_own_inventory(cls, inventory: str | None, info: ValidationInfo) -> str | None:
         if info.data.get("row_queue"):
-            raise ValueError("the files of a row queue are below the lake root, and are few; remove it")
+            raise BadSetting("the files of a row queue are below the lake root, and are few; remove it")
         return inventory
 
     @field_validator("completion")
     @classmethod
     def _check_completion(cls, completion: str | None, info: ValidationInfo) -> str | None:
         if info.data.get("row_queue"):
-            raise ValueError("the rows of a row queue come one by one, without signals; remove it")
+            raise BadSetting("the rows of a row queue come one by one, without signals; remove it")
         if completion and "format" in info.data and info.data["format"] is None:
-            raise ValueError("it needs `format`: the ending of a signal does not give the format of the files")
+            raise BadSetting("it needs `format`: the ending of a signal does not give the format of the files")
         return completion
 
     @field_validator("columns")
@@ -179,7 +180,7 @@ class TableSpec(TableDefaults):
     def _require_foreign_names(cls, columns: dict[str, str], info: ValidationInfo) -> dict[str, str]:
         ours = [name for name in columns if fold_name(name) in ROW_COLUMNS] if info.data.get("row_queue") else []
         if ours:
-            raise ValueError(f"{ours[0]} is a column that Tidegate adds to the rows of a row queue; remove it")
+            raise BadSetting(f"{ours[0]} is a column that Tidegate adds to the rows of a row queue; remove it")
         return columns
 
     @field_validator("mode")
@@ -188,7 +189,7 @@ class TableSpec(TableDefaults):
         format = info.data.get("format")
         if mode and mode != "inventory" and format and mode not in FORMATS[format].modes:
             able, done = " and ".join(with_mode(mode)), _MODE_EFFECTS[mode]
-            raise ValueError(f"only {able} files can be {done}, {format} files must be loaded: use `mode: load`")
+            raise BadSetting(f"only {able} files can be {done}, {format} files must be loaded: use `mode: load`")
         return mode
 
     @field_validator("silver")
@@ -209,7 +210,7 @@ class TableSpec(TableDefaults):
         if silver is None or silver.row is not None or given.get("policy") != "variant":
             return silver
         if silver.preset is not None:
-            raise ValueError(
+            raise BadSetting(
                 f"`from: {silver.preset}` reads columns, which `schema: variant` does not have: remove `schema`, or "
                 "give `row`, `order` and `apply_as_deletes` by hand"
             )
@@ -224,7 +225,7 @@ class TableSpec(TableDefaults):
             if not is_expression(name) and fold_name(root_of(name, tuple(columns))) not in columns
         ]
         if missing:
-            raise ValueError(
+            raise BadSetting(
                 f"{missing[0]} is only in the objects (`schema: variant`), and silver needs it as a column: give it a "
                 "type under `columns`"
             )
@@ -235,7 +236,7 @@ class TableSpec(TableDefaults):
     def _refuse_personal_paths(cls, personal: PersonalSpec | None, info: ValidationInfo) -> PersonalSpec | None:
         folders = {fold_name(name) for name in info.data.get("partition_columns") or {}}
         if personal and (found := sorted(folders & personal.paths)):
-            raise ValueError(
+            raise BadSetting(
                 f"{found[0]} is in `partition_columns`: its values are in the keys of the files, and so in the log, "
                 "the ledger and the events, where nothing removes them. Partition by another column"
             )
@@ -246,9 +247,9 @@ class TableSpec(TableDefaults):
         if self.format is not None or self.row_queue:
             return self
         if self.policy == "variant":
-            raise ValueError("`schema: variant` needs `format: json`: files of other formats cannot enter such a table")
+            raise BadSetting("`schema: variant` needs `format: json`: files of other formats cannot enter such a table")
         if self.policy == "rescue":
-            raise ValueError(
+            raise BadSetting(
                 "`schema: rescue` needs `format: json` or `format: csv`: only rows of text can be rescued in part"
             )
         return self
@@ -256,14 +257,14 @@ class TableSpec(TableDefaults):
     @model_validator(mode="after")
     def _check_inventory_options(self) -> Self:
         if problem := inventory_problem(self.mode, {name: getattr(self, name) for name in self.model_fields_set}):
-            raise ValueError(problem)
+            raise BadSetting(problem)
         return self
 
     @model_validator(mode="after")
     def _check_output_options(self) -> Self:
         given = {name: getattr(self, name) for name in self.model_fields_set}
         if problem := output_problem(self.mode, self.format, self.output, given):
-            raise ValueError(problem)
+            raise BadSetting(problem)
         return self
 
     @model_validator(mode="after")
@@ -271,14 +272,14 @@ class TableSpec(TableDefaults):
         if self.personal is None or not self.personal.subject:
             return self
         if self.registers is not False:
-            raise ValueError(
+            raise BadSetting(
                 "a person's rows can leave a loaded table only, because a registered table reads the files of its "
                 "producer: use `mode: load`, or name columns without `subject`"
             )
         named = {fold_name(name) for name in (*self.columns, *SOURCE_COLUMNS, *ROW_COLUMNS)}
         unknown = [name for name in self.personal.subject if fold_name(root_of(name, tuple(named))) not in named]
         if self.policy == "variant" and unknown:
-            raise ValueError(
+            raise BadSetting(
                 f"{unknown[0]} is only in the objects (`schema: variant`), and a subject must be a column: give it a "
                 "type under `columns`"
             )
@@ -289,11 +290,11 @@ class TableSpec(TableDefaults):
         if self.after_load == "keep":
             return self
         if self.registers:
-            raise ValueError("after_load is for loaded tables: a registered table reads its files where they are")
+            raise BadSetting("after_load is for loaded tables: a registered table reads its files where they are")
         if self.registers is None:
-            raise ValueError("after_load needs `mode: load`: without it, Parquet files would be registered")
+            raise BadSetting("after_load needs `mode: load`: without it, Parquet files would be registered")
         if removes_source(self.after_load) and self.silver and self.silver.on_removed == "full":
-            raise ValueError(
+            raise BadSetting(
                 "after_load removes files, and silver's `on_removed: full` would remove the rows of files that are "
                 "gone; use one of them"
             )
@@ -306,7 +307,7 @@ class TableSpec(TableDefaults):
             try:
                 check_columns(columns.keys(), ours=ours, reserved=reserved_in_bronze(self.silver))
             except Misfit as misfit:
-                raise ValueError(f"`{option}`: {misfit}") from None
+                raise BadSetting(f"`{option}`: {misfit}") from None
         return self
 
     @cached_property

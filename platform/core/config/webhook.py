@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from tidegate.platform.core.config.fields import Model, QueueName, Text
+from tidegate.platform.core.errors import BadSetting
 
 #: Bytes of a message that the attributes of a row may need.
 _ATTRIBUTES = 1024
@@ -22,22 +23,22 @@ Verification = Literal["standard", "github", "stripe", "slack", "shopify", "secr
 
 def _checked_sender(name: str) -> str:
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,63}", name):
-        raise ValueError("use lower-case letters, digits, underscores and hyphens: it is the path of the address")
+        raise BadSetting("use lower-case letters, digits, underscores and hyphens: it is the path of the address")
     if name in _RESERVED:
-        raise ValueError(f"/{name} is an address of the server itself, choose another name")
+        raise BadSetting(f"/{name} is an address of the server itself, choose another name")
     return name
 
 
 def _checked_variable(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         # The text may be the secret itself, so it is not shown.
-        raise ValueError("must be the name of an environment variable, which has the secret; not the secret itself")
+        raise BadSetting("must be the name of an environment variable, which has the secret; not the secret itself")
     return name
 
 
 def _checked_header(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9-]{1,64}", name):
-        raise ValueError(f"{name!r} is not a name of an HTTP header")
+        raise BadSetting(f"{name!r} is not a name of an HTTP header")
     return name.lower()
 
 
@@ -52,7 +53,7 @@ class SecretSpec(Model):
     @model_validator(mode="after")
     def _check_secret_source(self) -> Self:
         if (self.env is None) == (self.file is None):
-            raise ValueError("give exactly one of env and file")
+            raise BadSetting("give exactly one of env and file")
         return self
 
     @property
@@ -85,5 +86,5 @@ class WebhookSpec(Model):
     @classmethod
     def _check_secret_header(cls, header: str, info: ValidationInfo) -> str:
         if info.data.get("verification") not in ("secret", None):
-            raise ValueError("only `verification: secret` has a header of its own; remove it")
+            raise BadSetting("only `verification: secret` has a header of its own; remove it")
         return header

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.storage.prices import StoragePrices
 
 
@@ -68,10 +69,10 @@ class Figures(Mapping[str, float]):
             source: names of the files.
 
         Raises:
-            ValueError: the prices are not in dollars, in which all other figures are.
+            BadSetting: the prices are not in dollars, in which all other figures are.
         """
         if prices.currency != "USD":
-            raise ValueError(
+            raise BadSetting(
                 f"{source} has prices in {prices.currency}, and the other units of cost are in USD: give a list in USD"
             )
         found = {"s3_write": prices.writes.get("STANDARD"), "s3_read": prices.reads.get("STANDARD")}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.foreign_json import foreign_json
 
 #: The members of every envelope of SNS, and those by which the envelope of an event is recognized.
@@ -29,7 +30,7 @@ def open_body(body: str) -> OpenedBody:
     """Take a body out of its envelopes. Envelopes may be nested, if one topic passed on what another sent.
 
     Raises:
-        ValueError: the body has no S3 events. The message says what it has instead and, if possible, what to do.
+        BadValue: the body has no S3 events. The message says what it has instead and, if possible, what to do.
     """
     content = _json_object(body, "the body")
     for _ in range(MAX_TOPICS):
@@ -43,7 +44,7 @@ def open_body(body: str) -> OpenedBody:
         return OpenedBody("eventbridge", [content])
     if is_s3_record(content):
         return OpenedBody("s3", [content])
-    raise ValueError(_describe_content(content))
+    raise BadValue(_describe_content(content))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +123,9 @@ def _message_of_sns(content: dict[str, Any]) -> str:
     kind = content["Type"]
     if kind != "Notification":
         hint = "; confirm the subscription of the queue to the topic" if kind == "SubscriptionConfirmation" else ""
-        raise ValueError(f"an SNS message of type {format_value(kind)}, which carries no event{hint}")
+        raise BadValue(f"an SNS message of type {format_value(kind)}, which carries no event{hint}")
     if not isinstance(content.get("Message"), str):
-        raise ValueError("an SNS notification without a Message")
+        raise BadValue("an SNS notification without a Message")
     return str(content["Message"])
 
 
@@ -132,15 +133,15 @@ def _json_object(text: str, what: str) -> dict[str, Any]:
     try:
         content = foreign_json(text)
     except ValueError as error:
-        raise ValueError(f"{what} {error}") from None
+        raise BadValue(f"{what} {error}") from None
     if not isinstance(content, dict):
-        raise ValueError(f"{what} is JSON but not an object, so it is not an S3 event")
+        raise BadValue(f"{what} is JSON but not an object, so it is not an S3 event")
     return content
 
 
 def _records(records: Any) -> list[Any]:
     if not isinstance(records, list) or not records:
-        raise ValueError("Records is not a list with at least one record")
+        raise BadValue("Records is not a list with at least one record")
     return records
 
 

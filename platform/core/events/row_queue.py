@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from ulid import ULID
 
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.events.envelopes import format_value, unwrap_publication
 from tidegate.platform.core.foreign_json import foreign_row
 from tidegate.platform.core.schema.column_types import fold_name
@@ -92,20 +93,20 @@ def identify_row(body: str, arrived: RowOrigin, carried: RowOrigin | None, topic
         topic: ARN of the SNS topic whose envelopes the queue takes. None: of no topic.
 
     Raises:
-        ValueError: it is in the envelope of another topic, or was sent at a time that cannot be.
+        BadValue: it is in the envelope of another topic, or was sent at a time that cannot be.
     """
     text, origin = body, carried or arrived
     if carried is None:
         text, publication = unwrap_publication(body)
         if publication is not None:
             if publication.topic != topic:
-                raise ValueError(
+                raise BadValue(
                     f"it is in an envelope of the SNS topic {format_value(publication.topic)}, {_remedy(topic)}"
                 )
             # SNS may deliver a publication twice, as two messages of SQS.
             origin = RowOrigin(publication.message_id, _millis(publication.time))
     if arrived.sent_at and origin.sent_at > arrived.sent_at + _AHEAD_MILLIS:
-        raise ValueError(f"it says it was sent {origin.sent_at} ms after 1970, a day after it came to SQS or later")
+        raise BadValue(f"it says it was sent {origin.sent_at} ms after 1970, a day after it came to SQS or later")
     if origin.since is not None:
         origin = replace(origin, since=max(origin.since, origin.sent_at - _RETRIES_MILLIS))
     return text, origin
@@ -121,14 +122,14 @@ def row_of(text: str, origin: RowOrigin) -> Row:
         origin: the identity of the row.
 
     Raises:
-        ValueError: the text is not one JSON object, or has a member with the name of one of our columns.
+        BadValue: the text is not one JSON object, or has a member with the name of one of our columns.
     """
     if not 0 < origin.sent_at < LATEST:
-        raise ValueError(f"it was sent {origin.sent_at} ms after 1970, which is not a time")
+        raise BadValue(f"it was sent {origin.sent_at} ms after 1970, which is not a time")
     text, members = _parse_object(text)
     for name in members:
         if fold_name(name) in ROW_COLUMNS:
-            raise ValueError(f"its member {name} has the name of a column that Tidegate adds; send another name")
+            raise BadValue(f"its member {name} has the name of a column that Tidegate adds; send another name")
     time = from_millis(origin.sent_at).isoformat(timespec="milliseconds")
     ours = json.dumps({_ID: origin.message_id, _SENT_AT: time.replace("+00:00", "Z")}, separators=(",", ":"))
     line = f"{ours[:-1]}{',' if members else ''}{_LINE_ENDS.sub(' ', text[1:])}"
@@ -149,14 +150,14 @@ def _parse_object(text: str) -> tuple[str, dict[str, Any]]:
     try:
         return foreign_row(text)
     except ValueError as error:
-        raise ValueError(f"the row {error}") from None
+        raise BadValue(f"the row {error}") from None
 
 
 def _millis(time: str) -> int:
     try:
         return to_millis(parse_time(time))
     except ValueError:
-        raise ValueError(f"the SNS notification's Timestamp {time!r} is not a time") from None
+        raise BadValue(f"the SNS notification's Timestamp {time!r} is not a time") from None
 
 
 def parse_row_key(key: str) -> RowObject:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.events.envelopes import format_value, is_s3_record, open_body
 from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.core.foreign_json import (
@@ -155,7 +156,7 @@ def _notification_event(record: Any, event_id: str) -> S3Event:
     source = _part(record, "the record").get("eventSource")
     known = is_s3_record(record) if source in (None, "") else source in _SOURCES
     if not known:
-        raise ValueError(f"the record's eventSource is {format_value(source)}, not aws:s3{_remedy(source)}")
+        raise BadValue(f"the record's eventSource is {format_value(source)}, not aws:s3{_remedy(source)}")
     s3 = _part(record.get("s3"), "the record's s3")
     item = _part(s3.get("object"), "the record's s3.object")
     bucket = _part(s3.get("bucket"), "the record's s3.bucket").get("name")
@@ -174,7 +175,7 @@ def _notification_event(record: Any, event_id: str) -> S3Event:
 
 def _eventbridge_event(record: Any, event_id: str) -> S3Event:
     if record.get("source") != "aws.s3":
-        raise ValueError(f"an EventBridge event of source {format_value(record.get('source'))}, not aws.s3")
+        raise BadValue(f"an EventBridge event of source {format_value(record.get('source'))}, not aws.s3")
     detail = _part(record.get("detail"), "the event's detail")
     name = _eventbridge_name(record.get("detail-type"), detail)
     item = _part(detail.get("object"), "the event's detail.object")
@@ -202,13 +203,13 @@ def _eventbridge_name(kind: Any, detail: dict[str, Any]) -> str:
         marker = detail.get("deletion-type") == "Delete Marker Created"
         return f"{family}:{'DeleteMarkerCreated' if marker else 'Delete'}"
     if kind == "AWS API Call via CloudTrail":
-        raise ValueError(
+        raise BadValue(
             f"CloudTrail's record of the call {format_value(detail.get('eventName'))}, which EventBridge passes on, "
             "not an S3 event: turn EventBridge on in the bucket's notification settings, and let the rule match the "
             'detail-types "Object Created" and "Object Deleted"'
         )
     if not isinstance(kind, str) or not kind.startswith("Object "):
-        raise ValueError(f"an EventBridge event of type {format_value(kind)}, which is about no object")
+        raise BadValue(f"an EventBridge event of type {format_value(kind)}, which is about no object")
     return _EVENTBRIDGE_NAMES.get(kind, kind.replace(" ", ""))
 
 
@@ -223,13 +224,13 @@ def _remedy(source: Any) -> str:
 
 def _part(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"{what} is {'missing' if value is None else 'not an object'}")
+        raise BadValue(f"{what} is {'missing' if value is None else 'not an object'}")
     return value
 
 
 def _require_text(text: str | None, what: str) -> str:
     if text is None:
-        raise ValueError(f"the event has no readable {what}")
+        raise BadValue(f"the event has no readable {what}")
     return text
 
 

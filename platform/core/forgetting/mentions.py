@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from json import JSONDecoder
 
-from tidegate.platform.core.json_end import json_end
+from tidegate.platform.core.json_scanner import json_end
 from tidegate.platform.core.schema.column_types import fold_name
 
 #: What ends a word of JSON, and a cell of any CSV. An identity may contain any other character.

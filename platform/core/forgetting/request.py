@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.stored_members import reading, require_format, require_known
 
 FORMAT = 1
@@ -66,7 +67,7 @@ class ForgetRequest:
             where: the object's address, for error messages.
 
         Raises:
-            ValueError: it is not a request, or a newer Tidegate wrote it. The message names `where`.
+            BadValue: it is not a request, or a newer Tidegate wrote it. The message names `where`.
         """
         with reading(where, "a request to forget"):
             body: dict[str, Any] = json.loads(text)
@@ -145,7 +146,7 @@ class SubjectKey:
 
     def __init__(self, secret: str, kind: str) -> None:
         if len(secret) < MIN_SECRET_CHARS:
-            raise ValueError(f"has fewer than {MIN_SECRET_CHARS} characters")
+            raise BadSetting(f"has fewer than {MIN_SECRET_CHARS} characters")
         self.kind = kind
         self.key = _hmac(secret.encode(), f"tidegate:subject:{kind}")
 

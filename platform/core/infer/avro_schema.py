@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.foreign_json import require_few_values
-from tidegate.platform.core.infer.stated import StatedColumn, connect_type, row_of_change, text_of
+from tidegate.platform.core.infer.file_metadata import StatedColumn, connect_type, row_of_change, text_of
 from tidegate.platform.core.schema.column_types import MAX_DIGITS, Array, Decimal, Field, Map, Simple, Struct, Type
 from tidegate.platform.core.schema.names import MAX_FIELDS
 
@@ -46,14 +47,14 @@ def schema_of_file(head: bytes) -> AvroSchema:
         head: the first bytes of the file, at least its header.
 
     Raises:
-        ValueError: they are not such a header. The message is the problem.
+        BadValue: they are not such a header. The message is the problem.
     """
     if not head.startswith(_MAGIC):
-        raise ValueError("truncated or not Avro: it does not begin as an Avro file")
+        raise BadValue("truncated or not Avro: it does not begin as an Avro file")
     try:
         return AvroSchema(_parse_schema(_metadata(head)[_SCHEMA]))
     except (KeyError, IndexError, ValueError, RecursionError):
-        raise ValueError("truncated or not Avro: no schema is in its header") from None
+        raise BadValue("truncated or not Avro: no schema is in its header") from None
 
 
 def read_stated_columns(metadata: Mapping[bytes, bytes]) -> dict[str, StatedColumn]:
@@ -91,16 +92,16 @@ class AvroSchema:
         """Return the columns. A field that is always null is none.
 
         Raises:
-            ValueError: the rows are not records, or a type has no type in a table. The message is the problem.
+            BadValue: the rows are not records, or a type has no type in a table. The message is the problem.
         """
         # A type that has a name may be used twice at each level, so fields are counted while they are made.
         self._fields_left = MAX_FIELDS
         try:
             kind = self._type(self._schema, "", ())
         except RecursionError:
-            raise ValueError("its columns are nested too deeply; write deeper parts as text") from None
+            raise BadValue("its columns are nested too deeply; write deeper parts as text") from None
         if not isinstance(kind, Struct):
-            raise ValueError("its rows are not records; write them as records")
+            raise BadValue("its rows are not records; write them as records")
         return list(kind.fields)
 
     def stated_columns(self) -> dict[str, StatedColumn]:
@@ -173,13 +174,13 @@ class AvroSchema:
             case "map":
                 return Map(Simple("string"), self._element(item.get("values"), path, around))
         if kind not in _SIMPLE:
-            raise ValueError(f"column {path} has the type {kind!r}, which Avro does not have; write it again")
+            raise BadValue(f"column {path} has the type {kind!r}, which Avro does not have; write it again")
         return Simple(_SIMPLE[kind])
 
     def _record(self, record: Any, path: str, around: tuple[str, ...]) -> Type:
         name = str(record.get("name"))
         if name in around:
-            raise ValueError(f"column {path} holds the record {name} within itself; write deeper parts as text")
+            raise BadValue(f"column {path} holds the record {name} within itself; write deeper parts as text")
         found = []
         for field in self._fields(record):
             inner = f"{path}.{field['name']}" if path else field["name"]
@@ -192,7 +193,7 @@ class AvroSchema:
     def _count(self, path: str) -> None:
         self._fields_left -= 1
         if self._fields_left < 0:
-            raise ValueError(
+            raise BadValue(
                 f"it declares more than {MAX_FIELDS:,} fields, nested ones too, and column {path} is the next; write "
                 "parts of it as text"
             )
@@ -223,12 +224,12 @@ def _logical_type(schema: Mapping[str, Any], kind: str, path: str) -> Type | Non
         if not isinstance(digits, int) or not isinstance(scale, int) or not 0 <= scale <= digits:
             return None
         if digits > MAX_DIGITS:
-            raise ValueError(
+            raise BadValue(
                 f"column {path} has decimals of {digits} digits, and a table's have {MAX_DIGITS}; write it as text"
             )
         return Decimal(digits, scale)
     if kind in _NO_TYPE.get(str(name), ()):
-        raise ValueError(f"column {path} is a {name}, whose values no type of a table holds; write it as text")
+        raise BadValue(f"column {path} is a {name}, whose values no type of a table holds; write it as text")
     found, beneath = _LOGICAL.get(str(name), ("", ()))
     return Simple(found) if kind in beneath else None
 

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tidegate.platform.core.config.yaml_document import flow
+from tidegate.platform.core.infer.file_metadata import StatedColumn
 from tidegate.platform.core.infer.sampled_changes import (
     SampledChange,
     changes_of_canal,
@@ -19,7 +20,6 @@ from tidegate.platform.core.infer.sampled_changes import (
     changes_of_maxwell,
     proposed_key,
 )
-from tidegate.platform.core.infer.stated import StatedColumn
 from tidegate.platform.core.schema.column_types import Array, Struct, Type, fold_name
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.silver.presets import FLAT_MARKS

@@ -11,7 +11,7 @@ from typing import Any
 from tidegate.platform.core.config.fields import is_reserved
 from tidegate.platform.core.config.yaml_document import flow
 from tidegate.platform.core.infer.feeds import ProposedSilver, propose_silver
-from tidegate.platform.core.infer.stated import StatedColumn
+from tidegate.platform.core.infer.file_metadata import StatedColumn
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of
 from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden, partition_values
 from tidegate.platform.core.keys.table_key import TableKey

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
-from tidegate.platform.core.errors import DataError
+from tidegate.platform.core.errors import BadValue, DataError
 from tidegate.platform.core.foreign_json import foreign_json, size_within
 from tidegate.platform.core.inventory.delivery import BEGAN
 from tidegate.platform.core.keys.object_key import decode_possible_key
@@ -50,7 +50,7 @@ _PARQUET_FIELD = re.compile(
 )
 
 
-class InventoryError(DataError, RuntimeError):
+class InventoryError(DataError):
     """An inventory that cannot be used. The message names the object and says what to do."""
 
 
@@ -183,17 +183,17 @@ def _parse_creation_time(millis: Any) -> float:
     """Return when an inventory began, in seconds. S3 writes the milliseconds as text.
 
     Raises:
-        ValueError: it is not a time of the years 1970 to 9999.
+        BadValue: it is not a time of the years 1970 to 9999.
     """
     if not isinstance(millis, (str, int)) or isinstance(millis, bool) or not 0 <= int(millis) <= _LAST:
-        raise ValueError(f"its creationTimestamp {str(millis)[:_SHOWN]!r} is not a time in milliseconds")
+        raise BadValue(f"its creationTimestamp {str(millis)[:_SHOWN]!r} is not a time in milliseconds")
     return int(millis) / 1000
 
 
 def _size(size: Any) -> int:
     found = size_within(size)
     if found is None:
-        raise ValueError(f"the size of a file is {str(size)[:_SHOWN]!r}, which is not a number of bytes")
+        raise BadValue(f"the size of a file is {str(size)[:_SHOWN]!r}, which is not a number of bytes")
     return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.keys.s3_address import S3Address
 
 #: Pieces of a timestamp.
@@ -80,18 +81,18 @@ class FolderTemplate:
     def _check(self) -> None:
         bucket, path = S3Address.parse(self.text)
         if "{" in bucket or "}" in bucket:
-            raise ValueError(f"the bucket of {self.text!r} has a part; only folders may have parts")
+            raise BadSetting(f"the bucket of {self.text!r} has a part; only folders may have parts")
         if not path.endswith("/"):
-            raise ValueError(f'{self.text!r} is not a folder: it has a path, and ends with "/"')
+            raise BadSetting(f'{self.text!r} is not a folder: it has a path, and ends with "/"')
         if "//" in path or path.startswith("/"):
-            raise ValueError("the path must not have an empty folder (//)")
+            raise BadSetting("the path must not have an empty folder (//)")
         if left := re.search(r"[{}]", _PART.sub("", path)):
-            raise ValueError(f"{self.text!r} has a {left[0]!r} without its other half; a part is {{name}}")
+            raise BadSetting(f"{self.text!r} has a {left[0]!r} without its other half; a part is {{name}}")
         for found in _PART.finditer(path):
             name, colon, form = found[1].partition(":")
             if found[1] == EVENT_TYPE:
                 continue
             if not all(name.split(".")):
-                raise ValueError(f"{{{found[1]}}} names no field: write {{name}}, or {{a.b}} for a field in an object")
+                raise BadSetting(f"{{{found[1]}}} names no field: write {{name}}, or {{a.b}} for a field in an object")
             if colon and form not in FORMS:
-                raise ValueError(f"{{{found[1]}}}: {form!r} is not a piece of a timestamp ({', '.join(FORMS)})")
+                raise BadSetting(f"{{{found[1]}}}: {form!r} is not a piece of a timestamp ({', '.join(FORMS)})")

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
+from tidegate.platform.core.errors import BadSetting
+
 #: A part, `*`, or `**`.
 _WILDCARD = re.compile(r"\{([^{}]*)\}|(\*+)")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -54,22 +56,22 @@ class KeyPattern:
 
     def _check(self) -> None:
         if not self.text or self.text.startswith("/"):
-            raise ValueError(
+            raise BadSetting(
                 f"{self.text!r} is not a pattern of a key: a key does not begin with '/', and is not empty"
             )
         if left := re.search(r"[{}]", _WILDCARD.sub("", self.text)):
-            raise ValueError(f"{self.text!r} has a {left[0]!r} without its other half; a part is {{name}}")
+            raise BadSetting(f"{self.text!r} has a {left[0]!r} without its other half; a part is {{name}}")
         for name in self.parts:
             if not _NAME.fullmatch(name):
-                raise ValueError(f"{name!r} is not a name of a part: use lower-case letters, digits and underscores")
+                raise BadSetting(f"{name!r} is not a name of a part: use lower-case letters, digits and underscores")
             if self.parts.count(name) > 1:
-                raise ValueError(f"the part {{{name}}} comes twice, so a key could have two values for it; rename one")
+                raise BadSetting(f"the part {{{name}}} comes twice, so a key could have two values for it; rename one")
         *folders, last = self.text.split("/")
         for segment in (*folders, *([] if last == "**" else [last])):
             if "**" in segment:
-                raise ValueError(f"{self.text!r}: '**' is the rest of a key, so it must be the last segment, alone")
+                raise BadSetting(f"{self.text!r}: '**' is the rest of a key, so it must be the last segment, alone")
             if re.search(r"[}*][{*]", segment):
-                raise ValueError(
+                raise BadSetting(
                     f"{segment!r}: nothing says where the first of two parts ends that follow each other; put a text "
                     "between them"
                 )

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import unquote, unquote_plus
 
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.schema.column_types import fold_name
 
 HIVE_NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -55,19 +56,19 @@ def decode_event_key(raw: str) -> str:
     """Decode the key of an S3 notification ("+" is a space, then percent escapes, as UTF-8).
 
     Raises:
-        ValueError: the key is empty, longer than S3 allows, has a broken escape, or is not UTF-8 when decoded.
+        BadValue: the key is empty, longer than S3 allows, has a broken escape, or is not UTF-8 when decoded.
     """
     if not raw:
-        raise ValueError("the object key is empty")
+        raise BadValue("the object key is empty")
     if len(raw) > 3 * _MAX_BYTES:
-        raise ValueError(_TOO_LONG)
+        raise BadValue(_TOO_LONG)
     broken = _BAD_ESCAPE.search(raw)
     if broken:
-        raise ValueError(f"the object key {raw!r} has a broken percent escape at position {broken.start()}")
+        raise BadValue(f"the object key {raw!r} has a broken percent escape at position {broken.start()}")
     try:
         return decode_possible_key(unquote_plus(raw, errors="strict"))
     except UnicodeDecodeError as error:
-        raise ValueError(f"the object key {raw!r} is not UTF-8 when decoded: {error.reason}") from None
+        raise BadValue(f"the object key {raw!r} is not UTF-8 when decoded: {error.reason}") from None
 
 
 def folder_of(key: str) -> str:
@@ -79,16 +80,16 @@ def decode_possible_key(key: str) -> str:
     """Return the decoded key if S3 could have an object of that name.
 
     Raises:
-        ValueError: it is empty, longer than S3 allows, or has a lone surrogate, which no UTF-8 key can have.
+        BadValue: it is empty, longer than S3 allows, or has a lone surrogate, which no UTF-8 key can have.
     """
     if not key:
-        raise ValueError("the object key is empty")
+        raise BadValue("the object key is empty")
     try:
         encoded = key.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"the object key {key!r} is not valid Unicode: {error.reason}") from None
+        raise BadValue(f"the object key {key!r} is not valid Unicode: {error.reason}") from None
     if len(encoded) > _MAX_BYTES:
-        raise ValueError(_TOO_LONG)
+        raise BadValue(_TOO_LONG)
     return key
 
 
@@ -142,10 +143,10 @@ def partition_values(key: str, prefix: str) -> dict[str, str | None]:
         Column to value in the order of the folders; None for Hive's null.
 
     Raises:
-        ValueError: the key is not below the prefix, or names a column twice.
+        BadValue: the key is not below the prefix, or names a column twice.
     """
     if not key.startswith(prefix):
-        raise ValueError(f"the key {key!r} is not below the table prefix {prefix!r}")
+        raise BadValue(f"the key {key!r} is not below the table prefix {prefix!r}")
     values: dict[str, str | None] = {}
     for folder in key[len(prefix) :].split("/")[:-1]:
         if not is_partition(folder):
@@ -153,7 +154,7 @@ def partition_values(key: str, prefix: str) -> dict[str, str | None]:
         column, value = (_unescape(part) for part in folder.split("=", 1))
         # Spark resolves columns case-insensitively, so Day=1/day=2 is the same contradiction as day=1/day=2.
         if fold_name(column) in (fold_name(known) for known in values):
-            raise ValueError(f"the key {key!r} gives the partition column {column!r} twice")
+            raise BadValue(f"the key {key!r} gives the partition column {column!r} twice")
         values[column] = None if value == HIVE_NULL else value
     return values
 

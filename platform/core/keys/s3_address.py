@@ -9,6 +9,7 @@ import re
 from typing import NamedTuple
 from urllib.parse import quote
 
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.keys.object_key import is_hidden
 
 #: Characters that writers that encode paths leave as they are.
@@ -59,7 +60,7 @@ class S3Address(NamedTuple):
         scheme, _, rest = uri.partition("://")
         bucket, _, key = rest.partition("/")
         if scheme != expected or not bucket:
-            raise ValueError(f"{uri!r} is not of the form {expected}://bucket/key")
+            raise BadValue(f"{uri!r} is not of the form {expected}://bucket/key")
         return cls(bucket, key)
 
     @property
@@ -111,10 +112,10 @@ def spark_pattern(address: S3Address) -> str:
     """Return the pattern that only this object matches: `DataFrameReader.load` takes addresses for patterns.
 
     Raises:
-        ValueError: Spark finds the object by no address.
+        BadValue: Spark finds the object by no address.
     """
     if not _is_found(address.key):
-        raise ValueError(
+        raise BadValue(
             f"Spark would read another object in place of {address}, or none: its key has an empty folder, a folder "
             '"." or "..", or a name that begins with "_" or "."'
         )

@@ -10,6 +10,7 @@ import hashlib
 import re
 from dataclasses import dataclass
 
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.keys.s3_address import S3Address
 
 MAX_ENCODED_LENGTH = 512
@@ -44,16 +45,16 @@ class TableKey:
 
     def __post_init__(self) -> None:
         if not BUCKET.fullmatch(self.bucket):
-            raise ValueError(
+            raise BadValue(
                 f"{self.bucket!r} is not a bucket name: 3 to 63 lower-case letters, digits, dots and "
                 "hyphens, beginning and ending with a letter or digit"
             )
         if self.prefix and not self.prefix.endswith("/"):
-            raise ValueError(f'the table prefix {self.prefix!r} must end with "/"')
+            raise BadValue(f'the table prefix {self.prefix!r} must end with "/"')
         try:
             self.prefix.encode()
         except UnicodeEncodeError as error:
-            raise ValueError(f"the table prefix {self.prefix!r} is not valid Unicode: {error.reason}") from None
+            raise BadValue(f"the table prefix {self.prefix!r} is not valid Unicode: {error.reason}") from None
 
     @classmethod
     def from_uri(cls, uri: str) -> TableKey:
@@ -69,17 +70,17 @@ class TableKey:
         """Read a partition key back.
 
         Raises:
-            ValueError: `encode` never produced this text. The message says why.
+            BadValue: `encode` never produced this text. The message says why.
         """
         if not _ENCODED.fullmatch(text):
-            raise ValueError(f"{text!r} is not a table key: expected {_ENCODED.pattern}")
+            raise BadValue(f"{text!r} is not a table key: expected {_ENCODED.pattern}")
         try:
             bucket, *segments = [_decode_segment(part) for part in text.split(".")]
         except ValueError as error:
-            raise ValueError(f"{text!r} is not a table key: {error}") from None
+            raise BadValue(f"{text!r} is not a table key: {error}") from None
         key = cls(bucket, "".join(f"{segment}/" for segment in segments))
         if key.encode() != text:
-            raise ValueError(f"{text!r} is not a table key: its canonical form is {key.encode()!r}")
+            raise BadValue(f"{text!r} is not a table key: its canonical form is {key.encode()!r}")
         return key
 
     def encode(self) -> str:
@@ -127,11 +128,11 @@ def _decode_segment(text: str) -> str:
         return ""
     tokens = _TOKEN.findall(text)
     if "".join(tokens) != text:
-        raise ValueError(f"{text!r} has a ~ without two lower-case hex digits behind it")
+        raise BadValue(f"{text!r} has a ~ without two lower-case hex digits behind it")
     try:
         segment = bytes(ord(token) if len(token) == 1 else int(token[1:], 16) for token in tokens).decode()
     except UnicodeDecodeError as error:
-        raise ValueError(f"{text!r} is not UTF-8: {error.reason}") from None
+        raise BadValue(f"{text!r} is not UTF-8: {error.reason}") from None
     if "/" in segment:
-        raise ValueError(f"{text!r} has a slash inside a segment")
+        raise BadValue(f"{text!r} has a slash inside a segment")
     return segment

@@ -15,7 +15,7 @@ from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidde
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import MAX_ENCODED_LENGTH, TableKey
 from tidegate.platform.core.routing.discovery import discovered_table
-from tidegate.platform.core.routing.unrouted import Outcome
+from tidegate.platform.core.routing.unrouted_events import Outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.schema.column_types import (
     DECIMAL,
     MAX_DIGITS,
@@ -44,18 +45,18 @@ def simple_type(sql: str) -> Simple | Decimal:
     """Return the type that a simple SQL type names.
 
     Raises:
-        ValueError: not a simple SQL type.
+        BadSetting: not a simple SQL type.
     """
     text = sql.strip().lower()
     if found := DECIMAL.fullmatch(text):
         precision, scale = int(found[1]), int(found[2])
         if not 1 <= precision <= MAX_DIGITS or scale > precision:
-            raise ValueError(
+            raise BadSetting(
                 f"'{sql}' is not a decimal of Spark SQL: it has 1 to {MAX_DIGITS} digits, and no more after the point"
             )
         return Decimal(precision, scale)
     if text not in _JSON_NAME:
-        raise ValueError(
+        raise BadSetting(
             f"'{sql}' is not a simple SQL type; known are {', '.join(sorted(_JSON_NAME))} and decimal(p,s)"
         )
     return Simple(_JSON_NAME[text])
@@ -83,7 +84,7 @@ def _nested_type(sql: str) -> Type:
     try:
         return _convert_type(exp.DataType.build(sql, dialect="databricks"))
     except (SqlglotError, ValueError) as error:
-        raise ValueError(
+        raise BadSetting(
             f"{sql!r} is not a type of Spark SQL: a nested one is array<…>, map<…,…> or struct<…> of simple ones"
         ) from error
 

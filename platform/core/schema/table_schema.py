@@ -28,7 +28,7 @@ from tidegate.platform.core.schema.column_types import (
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import VARIANT_COLUMN, check_names, check_new_name, check_number, needs_mapping
 from tidegate.platform.core.schema.sql_types import parse_sql_type, simple_type
-from tidegate.platform.core.schema.united import add_missing_fields
+from tidegate.platform.core.schema.type_union import add_missing_fields
 
 #: Effect of a file's new columns: `evolve` adds them, `strict` refuses the file. A file of `variant` brings none: each
 #: JSON object is one value of the column `data`. Nor does a file of `rescue`: what no column takes is in

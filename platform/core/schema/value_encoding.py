@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from tidegate.platform.core.errors import DataError
+from tidegate.platform.core.errors import BadSetting, DataError
 from tidegate.platform.core.schema.casts import cast
 from tidegate.platform.core.schema.column_types import (
     MAX_DIGITS,
@@ -207,7 +207,7 @@ def encoding(text: str) -> Encoding:
             text, or for a struct of it and its scale.
 
     Raises:
-        ValueError: there is no such encoding.
+        BadSetting: there is no such encoding.
     """
     found = _ENCODINGS.get(text.strip().lower())
     if found is not None:
@@ -216,4 +216,4 @@ def encoding(text: str) -> Encoding:
         type = simple_type(text)
         if isinstance(type, Decimal):
             return _optional_decoding(Encoding(type, _decimal(type)))
-    raise ValueError(f"{text!r} is not an encoding: use {', '.join(_ENCODINGS)}, or decimal(<precision>, <scale>)")
+    raise BadSetting(f"{text!r} is not an encoding: use {', '.join(_ENCODINGS)}, or decimal(<precision>, <scale>)")

@@ -82,7 +82,7 @@ class ExportMark:
         """Read a mark.
 
         Raises:
-            ValueError: the text is not a mark. The message names it.
+            BadValue: the text is not a mark. The message names it.
         """
         remedy = "restore its last version, or delete it to begin the export again with all rows"
         with reading(where, "a mark of an export", remedy):

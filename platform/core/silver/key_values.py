@@ -6,17 +6,13 @@ import json
 import shlex
 from collections.abc import Sequence
 
-from tidegate.platform.core.errors import DataError
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.schema.casts import cast, try_cast
 from tidegate.platform.core.schema.column_types import Array, Simple, Struct, Type, fold_name
 from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
 from tidegate.platform.core.schema.sql_literal import literal
 
 _BINARY, _TEXT = Simple("binary"), Simple("string")
-
-
-class WrongKey(DataError, ValueError):
-    """The arguments are not a key of the table. The message says what to write."""
 
 
 def key_values(name: str, keys: Sequence[str], given: Sequence[str]) -> tuple[str | None, ...]:
@@ -30,7 +26,7 @@ def key_values(name: str, keys: Sequence[str], given: Sequence[str]) -> tuple[st
         given: `part=value` each, in any order. The value begins after the first `=` behind the part.
 
     Raises:
-        WrongKey: an argument names no part of the key, a part is named twice, or one is missing.
+        BadValue: an argument names no part of the key, a part is named twice, or one is missing.
     """
     wanted = f"the key of {name} is {', '.join(keys)}: write {' '.join(_quote_argument(f'{key}=…') for key in keys)}"
     found: dict[str, str | None] = {}
@@ -38,13 +34,13 @@ def key_values(name: str, keys: Sequence[str], given: Sequence[str]) -> tuple[st
         # A part may have "=" itself, and one part may begin another.
         parts = [key for key in keys if fold_name(argument).startswith(f"{fold_name(key)}=")]
         if not parts:
-            raise WrongKey(f"{argument!r} gives no part of a key: {wanted}")
+            raise BadValue(f"{argument!r} gives no part of a key: {wanted}")
         key = max(parts, key=len)
         if key in found:
-            raise WrongKey(f"{key} is given twice: {wanted}")
+            raise BadValue(f"{key} is given twice: {wanted}")
         found[key] = _value(argument[len(key) + 1 :])
     if missing := [key for key in keys if key not in found]:
-        raise WrongKey(f"no value is given for {', '.join(missing)}: {wanted}")
+        raise BadValue(f"no value is given for {', '.join(missing)}: {wanted}")
     return tuple(found[key] for key in keys)
 
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.schema.aligned import align_value
 from tidegate.platform.core.schema.casts import cast
 from tidegate.platform.core.schema.column_reference import is_expression, path_of, quote_path, type_at
 from tidegate.platform.core.schema.column_types import (
@@ -30,9 +29,10 @@ from tidegate.platform.core.schema.column_types import (
     fold_name,
     quote_name,
 )
+from tidegate.platform.core.schema.field_alignment import align_value
 from tidegate.platform.core.schema.names import RESCUED_COLUMN
 from tidegate.platform.core.schema.sql_literal import literal
-from tidegate.platform.core.schema.united import add_missing_fields
+from tidegate.platform.core.schema.type_union import add_missing_fields
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 
 #: What Debezium writes in place of a large value that an update did not change.

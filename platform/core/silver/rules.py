@@ -13,15 +13,15 @@ from tidegate.platform.core.forgetting.persons import Persons
 from tidegate.platform.core.schema.casts import cast
 from tidegate.platform.core.schema.column_reference import is_expression, path_of, quote_path, root_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, fold_name, quote_name
-from tidegate.platform.core.schema.comparable import is_comparable
+from tidegate.platform.core.schema.comparable_values import is_comparable
 from tidegate.platform.core.schema.names import suggest_names
 from tidegate.platform.core.schema.sql_literal import parenthesize
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.value_encoding import NotEncoded, encoding
-from tidegate.platform.core.silver.awaited import UNTYPED, awaited_encodings, with_nulls
 from tidegate.platform.core.silver.expectations import Expectation, expectations
 from tidegate.platform.core.silver.expression_types import LacksColumn, TypesOf, UnsuitableColumns, entries, types_over
 from tidegate.platform.core.silver.history import History, history, recorded_history
+from tidegate.platform.core.silver.missing_columns import UNTYPED, awaited_encodings, with_nulls
 from tidegate.platform.core.silver.presets import (
     Inserts,
     comparable_position,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import quote
 
-from tidegate.platform.core.errors import DataError
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import fold_name
 
@@ -27,10 +27,6 @@ BUCKET, KEY, VERSION = "bucket", "key", "version_id"
 _TEXT = re.compile(r"string|void|(?:var)?char\(\d+\)")
 #: Names that buckets have, also those from before 2018.
 _BUCKET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{2,254}", re.ASCII)
-
-
-class BatchManifestError(DataError, ValueError):
-    """A query does not give the objects of a manifest."""
 
 
 class ListedObject(NamedTuple):
@@ -104,7 +100,7 @@ def manifest_columns(columns: Iterable[tuple[str, str]]) -> list[str]:
         columns: names and types of all columns.
 
     Raises:
-        BatchManifestError: a column is missing or is not text, or two have one name.
+        BadValue: a column is missing or is not text, or two have one name.
     """
     found: dict[str, str] = {}
     given = []
@@ -113,12 +109,12 @@ def manifest_columns(columns: Iterable[tuple[str, str]]) -> list[str]:
         if fold_name(column) not in (BUCKET, KEY, VERSION):
             continue
         if fold_name(column) in found:
-            raise BatchManifestError(f"two columns of the query have the name {column}: select one of them")
+            raise BadValue(f"two columns of the query have the name {column}: select one of them")
         if not _TEXT.fullmatch(kind):
-            raise BatchManifestError(f"the column {column} of the query is {kind} and no text: select a text")
+            raise BadValue(f"the column {column} of the query is {kind} and no text: select a text")
         found[fold_name(column)] = column
     if missing := [name for name in (BUCKET, KEY) if name not in found]:
-        raise BatchManifestError(
+        raise BadValue(
             f"the query has no column {' and no column '.join(missing)}, only {', '.join(given)}: "
             "give a column its name with AS"
         )
@@ -133,32 +129,32 @@ def manifest_lines(objects: Iterable[ListedObject], *, with_versions: bool) -> I
         with_versions: whether the manifest has the field VersionId.
 
     Raises:
-        BatchManifestError: a bucket or a key is NULL, the bucket is not a name of a bucket, a version ID is empty, or
+        BadValue: a bucket or a key is NULL, the bucket is not a name of a bucket, a version ID is empty, or
             some objects have a version ID and some have none.
     """
     for number, (bucket, key, version) in enumerate(objects, 1):
         if not bucket or not key:
-            raise BatchManifestError(f"the bucket or the key of row {number} is NULL or empty: exclude it with WHERE")
+            raise BadValue(f"the bucket or the key of row {number} is NULL or empty: exclude it with WHERE")
         if number == 1 and not _BUCKET_NAME.fullmatch(bucket):
-            raise BatchManifestError(f"{bucket!r} is not a name of a bucket: exclude it with WHERE")
+            raise BadValue(f"{bucket!r} is not a name of a bucket: exclude it with WHERE")
         line = f"{bucket},{quote(key)}"
         if version == "":
             # S3 would read it as the current version.
-            raise BatchManifestError(
+            raise BadValue(
                 f"the version ID of {bucket}/{key} is empty. S3 calls the null version 'null': select "
                 "if(version_id = '', 'null', version_id) AS version_id"
             )
         if (version is not None) != with_versions:
-            raise BatchManifestError(
+            raise BadValue(
                 f"{bucket}/{key} has {'no' if version is None else 'a'} version ID, unlike others of its bucket, "
                 "and a manifest has the version of all objects or of none: let the query have rows of one configuration"
             )
         yield f"{line}\n" if version is None else f"{line},{quote(version)}\n"
 
 
-def unnamed_version(bucket: str) -> BatchManifestError:
+def unnamed_version(bucket: str) -> BadValue:
     """Return the error of objects without a version ID in a bucket whose inventory lists all versions."""
-    return BatchManifestError(
+    return BadValue(
         f"the query gives objects of {bucket} no version ID, and its inventory lists all versions: a job would work on "
         "the current ones instead. If it should, do not select version_id. If an earlier version of Tidegate took the "
         "inventory in, select coalesce(version_id, 'null') AS version_id"

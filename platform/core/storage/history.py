@@ -16,6 +16,7 @@ from datetime import date, datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.growth import StoredDay
@@ -106,7 +107,7 @@ class StoredHistory:
         """Read a kept history.
 
         Raises:
-            ValueError: the object is none.
+            BadValue: the object is none.
         """
         try:
             found: dict[str, Any] = json.loads(body)
@@ -117,7 +118,7 @@ class StoredHistory:
             ]
             return cls(found["last"], days, date.fromisoformat(since) if since else None)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{address} is not a history of inventories, and may be deleted: {error}") from error
+            raise BadValue(f"{address} is not a history of inventories, and may be deleted: {error}") from error
 
     @classmethod
     def join_parts(cls, parts: Iterable[StoredHistory]) -> StoredHistory:

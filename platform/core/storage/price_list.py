@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.storage.prices import FREQUENT, INFREQUENT, INSTANT, TIERING, StoragePrices
 
 #: In all regions but one a usage type has a prefix, such as `EUC1-`. Storage that is not of objects has a word more in
@@ -96,26 +97,26 @@ def read_price_lists(files: Mapping[str, Iterable[str]]) -> StoragePrices:
         files: lines by the name of the file, for error messages.
 
     Raises:
-        ValueError: one is not such a file. The message names it and says what to do.
+        BadSetting: one is not such a file. The message names it and says what to do.
     """
     found = _Found()
     for where, lines in files.items():
         try:
             _read(lines, where, found)
         except (UnicodeDecodeError, csv.Error) as error:
-            raise ValueError(
+            raise BadSetting(
                 f"{where} is not a CSV file in UTF-8 ({error}): if it is packed, unpack it with gunzip; if a program "
                 f"has saved it in UTF-16, download {_URL} again"
             ) from None
     where = " and ".join(files)
     tiers = {name: tiers for name in _STORAGE.values() if (tiers := found.find_tiers("storage", name))}
     if "STANDARD" not in tiers:
-        raise ValueError(f"{where} has no prices of the class STANDARD: is it the list of AmazonS3? Download {_URL}")
+        raise BadSetting(f"{where} has no prices of the class STANDARD: is it the list of AmazonS3? Download {_URL}")
     if len(found.currencies) != 1:
-        raise ValueError(f"{where} has prices in {' and '.join(sorted(found.currencies))}: give lists of one currency")
+        raise BadSetting(f"{where} has prices in {' and '.join(sorted(found.currencies))}: give lists of one currency")
     if len(found.regions) > 1:
         some = " and ".join(sorted(found.regions)[:3])
-        raise ValueError(f"{where} has prices of several regions ({some}): give lists of one region")
+        raise BadSetting(f"{where} has prices of several regions ({some}): give lists of one region")
     return StoragePrices(
         currency=found.currencies.pop(),
         effective=max(found.dates),
@@ -133,7 +134,7 @@ def _read(lines: Iterable[str], where: str, found: _Found) -> None:
     header = next((row for row in rows if "SKU" in row), None)
     missing = [name for name in _NEEDED if name not in (header or ())]
     if header is None or missing:
-        raise ValueError(
+        raise BadSetting(
             f"{where} is not a price list of AWS: it has no column {missing[0] if header else 'SKU'}. Download {_URL}"
         )
     for number, values in enumerate(rows, rows.line_num + 1):
@@ -145,7 +146,7 @@ def _read(lines: Iterable[str], where: str, found: _Found) -> None:
                 found.add(what, row)
                 found.regions.add(row.get("Region Code", ""))
         except (KeyError, ValueError) as error:
-            raise ValueError(f"{where}: line {number} has no price that can be read: {error}") from None
+            raise BadSetting(f"{where}: line {number} has no price that can be read: {error}") from None
 
 
 def _price_keys(row: Mapping[str, str]) -> list[tuple[str, str]]:

@@ -92,8 +92,8 @@ def run_events_demo(
 
     Raises:
         ValueError: there are not so many event types, or fewer objects than types.
-        LocalStackError: the home is in use, or something could not be started or died.
-        NotSettled: something was still on its way at the deadline.
+        UnavailableError: the home is in use, or something could not be started or died.
+        UnavailableError: something was still on its way at the deadline.
     """
     operations = produce_events(event_types(types), objects)
     empty_home(home)

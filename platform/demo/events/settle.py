@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import dagster as dg
 
 from tidegate.assets.runs.held_tables import ACTIVE
-from tidegate.platform.demo.settle import NotSettled
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.outbox import Lane
@@ -83,7 +83,7 @@ def wait_until_arrived(
         deadline: seconds.
 
     Raises:
-        NotSettled: the deadline passed.
+        UnavailableError: the deadline passed.
     """
     end = time.monotonic() + deadline
     quiet = 0
@@ -96,7 +96,7 @@ def wait_until_arrived(
         if quiet == 2:
             return
         time.sleep(_PAUSE)
-    raise NotSettled(f"not settled within {deadline:.0f} s: {found}. Look at the runs in the UI and at the logs")
+    raise UnavailableError(f"not settled within {deadline:.0f} s: {found}. Look at the runs in the UI and at the logs")
 
 
 def broken_backlog(lake: Lake, route: str) -> tuple[int, float]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_plus
 
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.demo.events.producers import BUCKET
 from tidegate.platform.local.aws import ACCOUNT, REGION
 from tidegate.platform.local.process.process import Process, spawn
@@ -126,7 +127,7 @@ class ConsumerProcess:
         """Return the keys of the objects that it processed, by event type.
 
         Raises:
-            ValueError: an object was processed twice.
+            BadSetting: an object was processed twice.
         """
         found: dict[str, set[str]] = {}
         for line in self.log.read_text().splitlines():
@@ -134,6 +135,6 @@ class ConsumerProcess:
                 done = json.loads(line)
                 keys = found.setdefault(done["type"], set())
                 if done["key"] in keys:
-                    raise ValueError(f"the consumer processed {done['key']} twice")
+                    raise BadSetting(f"the consumer processed {done['key']} twice")
                 keys.add(done["key"])
         return found

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from tidegate.platform.demo.storage.planted import STEADY, STILL, STOPPED, planted_objects
+from tidegate.platform.demo.storage.planted_buckets import STEADY, STILL, STOPPED, planted_objects
 from tidegate.platform.demo.storage.stored_object import StoredObject
 
 _TEAMS = ("checkout", "search", "catalog", "payments", "logistics", "marketing", "data", "platform")

@@ -11,10 +11,10 @@ from typing import Any
 
 import boto3
 
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.demo.storage.commands import json_of, run_command
 from tidegate.platform.demo.storage.company import CompanyBucket
 from tidegate.platform.local.aws import ACCOUNT, REGION
-from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.process.ports import LOOPBACK, accepts_connections, free_port
 from tidegate.platform.local.process.process import spawn
 from tidegate.platform.local.stack_file import client_environ
@@ -54,7 +54,7 @@ def configure(home: Path, buckets: Sequence[CompanyBucket], to: str) -> Configur
         to: bucket of the inventories.
 
     Raises:
-        LocalStackError: the server did not start.
+        UnavailableError: the server did not start.
     """
     port = free_port()
     endpoint = f"http://{LOOPBACK}:{port}"
@@ -123,5 +123,5 @@ def _wait(port: int) -> None:
     end = time.monotonic() + _STARTED_WITHIN
     while not accepts_connections(port, 0.2):
         if time.monotonic() > end:
-            raise LocalStackError(f"moto's server did not start within {_STARTED_WITHIN:.0f} s: see logs/moto.log")
+            raise UnavailableError(f"moto's server did not start within {_STARTED_WITHIN:.0f} s: see logs/moto.log")
         time.sleep(0.05)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidegate.platform.demo.storage.company import CompanyBucket
-from tidegate.platform.demo.storage.planted import loaded_orders, lost_orders, order_body, young_order
+from tidegate.platform.demo.storage.planted_buckets import loaded_orders, lost_orders, order_body, young_order
 from tidegate.platform.demo.storage.stored_object import StoredObject
 
 _TEXT, _FLAG, _NUMBER, _TIME = pa.string(), pa.bool_(), pa.int64(), pa.timestamp("ms", "UTC")

@@ -11,8 +11,8 @@ import dagster as dg
 from tidegate.platform.demo.storage import oracle
 from tidegate.platform.demo.storage.company import CompanyBucket
 from tidegate.platform.demo.storage.configurations import Configured, team_configuration
-from tidegate.platform.demo.storage.left_over import LEFT, YOUNG, Deleted, left_body
-from tidegate.platform.demo.storage.planted import ORDERS, STEADY, STILL, loaded_orders, order_body
+from tidegate.platform.demo.storage.orphans import LEFT, YOUNG, Deleted, left_body
+from tidegate.platform.demo.storage.planted_buckets import ORDERS, STEADY, STILL, loaded_orders, order_body
 from tidegate.platform.demo.storage.report import StorageReport
 from tidegate.platform.lake.lake import Lake
 

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tidegate.platform.demo.storage.company import CompanyBucket
-from tidegate.platform.demo.storage.planted import STEADY_BYTES
+from tidegate.platform.demo.storage.planted_buckets import STEADY_BYTES
 from tidegate.platform.demo.storage.stored_object import StoredObject
 
 GIB, _KIB = 1 << 30, 1 << 10

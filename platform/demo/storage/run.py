@@ -13,10 +13,10 @@ from typing import Any
 import dagster as dg
 from rich.console import Console
 
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.demo.deployment import DEFAULT_PORTS, Deployment, NextSteps, Ports, deployment
 from tidegate.platform.demo.events.settle import measure_pending, wait_until_arrived
 from tidegate.platform.demo.progress import Stages
-from tidegate.platform.demo.settle import NotSettled
 from tidegate.platform.demo.storage import storage_lake_file
 from tidegate.platform.demo.storage.commands import run_json_command
 from tidegate.platform.demo.storage.company import CompanyBucket, company
@@ -34,12 +34,12 @@ from tidegate.platform.demo.storage.findings import (
     compare_table_cost,
     write_prices,
 )
-from tidegate.platform.demo.storage.past import INVENTORIES, PastDays
-from tidegate.platform.demo.storage.planted import LEGACY
+from tidegate.platform.demo.storage.past_days import INVENTORIES, PastDays
+from tidegate.platform.demo.storage.planted_buckets import LEGACY
 from tidegate.platform.demo.storage.report import StorageReport, show_storage_report
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.sql_names import SqlNames
-from tidegate.platform.local.errors import require_extra
+from tidegate.platform.local.extras import require_extra
 from tidegate.platform.local.process.ports import LOOPBACK
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.stack_file import empty_home
@@ -73,8 +73,8 @@ def run_storage_demo(
         ports: ports of the servers.
 
     Raises:
-        LocalStackError: moto's server is not installed, the home is in use, or something could not be started or died.
-        NotSettled: something was still on its way at the deadline.
+        UnavailableError: moto's server is not installed, the home is in use, or something could not be started or died.
+        UnavailableError: something was still on its way at the deadline.
     """
     require_extra("demo", "moto", "flask", "flask_cors")
     empty_home(home)
@@ -159,7 +159,7 @@ def _wait_for_run(platform: Deployment, instance: dg.DagsterInstance, run: str, 
             return
         show(f"run {run[:8]} {found.status.value.lower() if found else ''}")
         time.sleep(_PAUSE)
-    raise NotSettled(f"run {run} has not ended within {_SETTLE_SECONDS:.0f} s: look at it in the UI")
+    raise UnavailableError(f"run {run} has not ended within {_SETTLE_SECONDS:.0f} s: look at it in the UI")
 
 
 def _reports(

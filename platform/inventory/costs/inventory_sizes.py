@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from tidegate.platform.core.config.lake import LakeSpec
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.inventory.stored import stored_objects
+from tidegate.platform.inventory.stored_objects import stored_objects
 from tidegate.platform.lake.inventory.folder import FolderInventory, folder_counts, newest_usable
 from tidegate.platform.lake.inventory.sums import first_folders
 from tidegate.platform.lake.lake import Lake

@@ -25,7 +25,7 @@ from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.inventory.costs.inventory_sizes import inventory_sizes
 from tidegate.platform.inventory.costs.recorded_months import recorded_months
 from tidegate.platform.inventory.costs.recorded_tables import TABLE_ERRORS, recorded_tables, unread_because
-from tidegate.platform.inventory.stored import read_prices
+from tidegate.platform.inventory.stored_objects import read_prices
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.session import command

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tidegate.platform.core.errors import BadValue
+
 #: Only our log store makes UUIDs of this version.
 _OURS = 8
 
@@ -34,11 +36,11 @@ def choose_spelling(newest: Mapping[str, CommitEntry]) -> str:
         newest: the newest entry of each spelling that has entries. Not empty.
 
     Raises:
-        ValueError: other kinds of writers use two spellings, and do not see each other.
+        BadValue: other kinds of writers use two spellings, and do not see each other.
     """
     others = [spelling for spelling, entry in newest.items() if not is_ours(entry.temp_path)]
     if len(others) > 1:
-        raise ValueError(
+        raise BadValue(
             f"there are entries under {' and '.join(others)}, whose writers do not see each other: stop them all, "
             "delete the items of one, and let all use the other"
         )

@@ -18,10 +18,10 @@ from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.answers import code_of, is_forbidden, is_transient, region_in, status_of
-from tidegate.platform.lake.aws.found import parse_s3_found
-from tidegate.platform.lake.room import TooLarge
+from tidegate.platform.lake.aws.object_answer import parse_s3_found
+from tidegate.platform.lake.capacity import TooLarge
+from tidegate.platform.lake.deadline import TimedStream, seconds_left
 from tidegate.platform.lake.threads import parallel
-from tidegate.platform.lake.time_left import TimedStream, seconds_left
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _CONFLICT_RETRIES = 8
 
 
-class StoreError(UnavailableError, RuntimeError):
+class StoreError(UnavailableError):
     """S3 refused or could not be reached. The message names the object."""
 
 

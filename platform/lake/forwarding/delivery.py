@@ -12,8 +12,8 @@ from math import inf
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.forwarding.bodies import split_in_halves
-from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.forwarding.message_bodies import split_in_halves
+from tidegate.platform.core.forwarding.outbox_message import Outgoing
 from tidegate.platform.core.portions import portions
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.forwarding.destination import MAX_ENTRIES, Destination, Refusal, send_with_fallback
@@ -40,7 +40,7 @@ class Delivery:
     error: Exception | None = None
 
 
-class EntriesRefused(DataError, RuntimeError):
+class EntriesRefused(DataError):
     """The destination answers, but did not take some messages at each of several attempts."""
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.config.routes import RouteSpec
-from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.forwarding.outbox_message import Outgoing
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.answers import is_of_one_message, refuses_one_message
 from tidegate.platform.lake.aws.sqs import Queue

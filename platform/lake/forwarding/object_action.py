@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tidegate.platform.core.bronze.hint import REMOVALS
 from tidegate.platform.core.config.routes import RouteSpec
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.events.s3_event import S3Event, parse_body
-from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.forwarding.outbox_message import Outgoing
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectGone, ObjectRefused, ObjectStore, StoreError
 from tidegate.platform.lake.forwarding.destination import Refusal
@@ -97,11 +98,11 @@ def tag_objects(route: RouteSpec, objects: ObjectStore) -> Action:
         wanted = {name: fill_template(template, values) for name, template in (route.tag or {}).items()}
         for name, value in wanted.items():
             if "{" in value:
-                raise ValueError(f"the tag {name!r} needs a part that the event does not have: {value}")
+                raise BadValue(f"the tag {name!r} needs a part that the event does not have: {value}")
             if (length := len(value.encode("utf-16-le", errors="replace")) // 2) > _MAX_VALUE:
-                raise ValueError(f"the tag {name!r} would have {length} characters, and S3 takes {_MAX_VALUE}")
+                raise BadValue(f"the tag {name!r} would have {length} characters, and S3 takes {_MAX_VALUE}")
             if refused := [sign for sign in value if not _is_taken(sign)]:
-                raise ValueError(
+                raise BadValue(
                     f"the tag {name!r} would have the character {refused[0]!r}, and S3 takes letters, digits, blanks "
                     f"and {_TAG_SIGNS} only"
                 )
@@ -109,7 +110,7 @@ def tag_objects(route: RouteSpec, objects: ObjectStore) -> Action:
         if wanted.items() <= present.items():
             return
         if len(present | wanted) > _MAX_TAGS:
-            raise ValueError(f"it would have {len(present | wanted)} tags, and S3 takes {_MAX_TAGS}")
+            raise BadValue(f"it would have {len(present | wanted)} tags, and S3 takes {_MAX_TAGS}")
         objects.put_tags(event.bucket, event.key, present | wanted)
 
     return tag

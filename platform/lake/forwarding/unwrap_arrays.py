@@ -12,16 +12,17 @@ from collections.abc import Callable, Iterator
 
 from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone
 from tidegate.platform.core.config.routes import RouteSpec
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.events.s3_event import S3Event
 from tidegate.platform.core.files.gzip_members import BrokenGzip, read_beginning
-from tidegate.platform.core.json_end import TooDeep, json_end
+from tidegate.platform.core.json_scanner import TooDeep, json_end
 from tidegate.platform.core.keys.file_format import GZIP
 from tidegate.platform.core.keys.object_key import too_long
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectRefused, ObjectStore, StoreError
+from tidegate.platform.lake.capacity import TooLarge, run_bounded
+from tidegate.platform.lake.deadline import DeadlineExceeded, limit_seconds, seconds_left
 from tidegate.platform.lake.forwarding.object_action import Action
-from tidegate.platform.lake.room import TooLarge, run_bounded
-from tidegate.platform.lake.time_left import DeadlineExceeded, limit_seconds, seconds_left
 
 #: Bytes of an object, compressed and not, and of one that is held next to others. In memory it takes up to eight times
 #: as many: Python has four bytes for each character of a text with one that is outside of Unicode's first plane.
@@ -49,12 +50,12 @@ def unwrap_arrays(route: RouteSpec, objects: ObjectStore) -> Action:
         packed = event.key.endswith(GZIP)
         if route.bucket not in {None, event.bucket}:
             # Its event was taken when lake.yaml had another `bucket` here, or none.
-            raise ValueError(f"it is in {event.bucket}, and the route unwraps objects of {route.bucket} only")
+            raise BadValue(f"it is in {event.bucket}, and the route unwraps objects of {route.bucket} only")
         # The whole key of the source is in the name, and lake.yaml has no folder to which objects of two buckets are
         # unwrapped. So no two sources write one object.
         key = f"{folder}{event.key}.jsonl{GZIP if packed else ''}"
         if why := too_long(key, "its lines"):
-            raise ValueError(why)
+            raise BadValue(why)
 
         def write(limit: int) -> None:
             body = _read(objects, event, limit)
@@ -68,10 +69,10 @@ def unwrap_arrays(route: RouteSpec, objects: ObjectStore) -> Action:
         except TooLarge:
             unpacked = " when it is unpacked" if packed else ""
             why = f"it has more than {MAX_BYTES:,} bytes{unpacked}, and an array of so many is not unwrapped"
-            raise ValueError(why) from None
+            raise BadValue(why) from None
         except DeadlineExceeded:
             why = f"its elements took longer than {_SECONDS:.0f} seconds; write it with fewer, or fewer levels in them"
-            raise ValueError(why) from None
+            raise BadValue(why) from None
 
     return unwrap
 
@@ -109,11 +110,11 @@ def _unpack_body(body: bytes, limit: int) -> bytes:
     try:
         content, whole = read_beginning(body, limit + 1)
     except BrokenGzip as error:
-        raise ValueError(f"not a gzip file: {error}") from None
+        raise BadValue(f"not a gzip file: {error}") from None
     if len(content) > limit:
         raise TooLarge
     if not whole:
-        raise ValueError("the gzip file is cut off")
+        raise BadValue("the gzip file is cut off")
     return content
 
 
@@ -125,7 +126,7 @@ def json_lines(text: str, ask: Callable[[], object] = lambda: None) -> Iterator[
         ask: is called for each element, and again and again within a long one. What it raises ends the work.
 
     Raises:
-        ValueError: the text is not JSON. The message says where.
+        BadValue: the text is not JSON. The message says where.
     """
     start = _skip(text, 1 if text.startswith("\ufeff") else 0)
     if not text.startswith("[", start):
@@ -144,7 +145,7 @@ def json_lines(text: str, ask: Callable[[], object] = lambda: None) -> Iterator[
             _require_end(text, place + 1)
             return
         if not text.startswith(",", place):
-            raise ValueError(f"neither ',' nor ']' follows the element of the array that ends at character {place:,}")
+            raise BadValue(f"neither ',' nor ']' follows the element of the array that ends at character {place:,}")
         place = _skip(text, place + 1)
 
 
@@ -153,15 +154,15 @@ def _value(text: str, start: int, ask: Callable[[], object]) -> tuple[str, int]:
     try:
         end = json_end(text, start, ask)
     except TooDeep:
-        raise ValueError(f"the value at character {start:,} is nested too deeply") from None
+        raise BadValue(f"the value at character {start:,} is nested too deeply") from None
     except ValueError as error:
-        raise ValueError(f"not JSON: {error}") from None
+        raise BadValue(f"not JSON: {error}") from None
     return _LINE_ENDS.sub(" ", text[start:end]), _skip(text, end)
 
 
 def _require_end(text: str, place: int) -> None:
     if _skip(text, place) != len(text):
-        raise ValueError(f"something follows the array, at character {_skip(text, place):,}")
+        raise BadValue(f"something follows the array, at character {_skip(text, place):,}")
 
 
 def _skip(text: str, place: int) -> int:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from botocore.exceptions import ClientError
 
 from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.inventory.manifest import (
     Inventory,
     InventoryError,
@@ -19,10 +20,10 @@ from tidegate.platform.core.inventory.manifest import (
     deliveries,
 )
 from tidegate.platform.core.keys.s3_address import S3Address, S3Object
-from tidegate.platform.core.storage.batch_manifest import INVENTORY, BatchManifest, BatchManifestError
+from tidegate.platform.core.storage.batch_manifest import INVENTORY, BatchManifest
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectStore, StoreError
-from tidegate.platform.lake.room import run_bounded
+from tidegate.platform.lake.capacity import run_bounded
 from tidegate.platform.lake.threads import parallel
 
 #: Folders that the error names if there is no delivery.
@@ -146,7 +147,7 @@ def delivered_manifest(objects: ObjectStore, folder: S3Address, source: str, cou
         null: number of its lines that are null versions.
 
     Raises:
-        BatchManifestError: Batch Operations cannot take the inventory.
+        BadValue: Batch Operations cannot take the inventory.
         InventoryError: an object is missing, may not be read, or is not what S3 wrote.
         StoreError: S3 did not answer.
     """
@@ -162,12 +163,12 @@ def delivered_manifest(objects: ObjectStore, folder: S3Address, source: str, cou
     etag, manifest = found
     inventory = prove_inventory(objects, folder, checksum, manifest, source).inventory
     if inventory.format != "csv":
-        raise BatchManifestError(
+        raise BadValue(
             f"its inventory is {inventory.format.upper()}, and S3 Batch Operations takes only CSV inventories: choose "
             "objects with --sql, or let the inventory configuration have the format CSV"
         )
     if null:
-        raise BatchManifestError(
+        raise BadValue(
             f"its inventory has no version ID of {null:,} null versions, for which a job would fail: choose objects "
             "with --sql, which gives them the ID 'null'"
         )

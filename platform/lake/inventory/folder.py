@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tidegate.platform.core.inventory.late import WEEKLY_LATE
+from tidegate.platform.core.inventory.late_buckets import WEEKLY_LATE
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.keys.s3_address import S3Address
 

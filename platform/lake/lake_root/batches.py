@@ -36,7 +36,7 @@ class Retirement:
     at: str
 
 
-class GenerationRetired(UnavailableError, RuntimeError):
+class GenerationRetired(UnavailableError):
     """A reset ended the generation that this run belongs to."""
 
 

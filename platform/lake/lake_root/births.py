@@ -28,7 +28,7 @@ class Births:
         """Return the table's birth record, if it has been born.
 
         Raises:
-            ValueError: the object is not a birth record. The message names it.
+            BadValue: the object is not a birth record. The message names it.
         """
         body = self._root.objects.get(self._root.bucket, self._key(table))
         with reading(self._root.address(self._key(table)), "a birth record"):

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from urllib.parse import quote
 
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.lake.aws.proofs import prove_conditional_delete, prove_conditional_put
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake_root.root import LakeRoot
@@ -42,14 +43,14 @@ class Identity:
         """Return the lake's UUID, or None if it has not been chosen yet. Proves and writes nothing.
 
         Raises:
-            ValueError: `lake.json` is damaged. The message names the object.
+            BadValue: `lake.json` is damaged. The message names the object.
         """
         key = self._root.key("lake.json")
         body = self._root.objects.get(self._root.bucket, key)
         try:
             return None if body is None else str(json.loads(body)["lake"])
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(
+            raise BadValue(
                 f"{self._root.address(key)} does not hold the lake's identity ({error}): restore its first version"
             ) from error
 

@@ -8,6 +8,7 @@ from itertools import groupby, islice
 from math import inf
 
 from tidegate.platform.core.bronze.manifest import RESTS, Manifest, is_rebuild, rest_of, tally_of
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake_root.root import LakeRoot, is_table_key
@@ -163,7 +164,7 @@ class Inbox:
         try:
             TableKey.decode(folder)
             if stem == name:
-                raise ValueError(f"'{name}' does not end in .json")
+                raise BadValue(f"'{name}' does not end in .json")
             tally = tally_of(stem)
             oldest = inf if is_rebuild(stem) else min(tally.oldest or item.modified, item.modified)
             found.append(WaitingManifest(folder, stem, tally.hints, item.modified, tally.size, oldest))

@@ -10,7 +10,7 @@ from typing import Any
 
 from ulid import ULID
 
-from tidegate.platform.core.routing.unrouted import Unrouted
+from tidegate.platform.core.routing.unrouted_events import Unrouted
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.threads import parallel
 

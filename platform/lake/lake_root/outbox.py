@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 
-from tidegate.platform.core.failpoints import seam
-from tidegate.platform.core.forwarding.outgoing import OutboxName, Outgoing, split_into_objects
+from tidegate.platform.core.forwarding.outbox_message import OutboxName, Outgoing, split_into_objects
+from tidegate.platform.core.seams import seam
 from tidegate.platform.core.stored_members import reading
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.threads import parallel
@@ -149,7 +149,7 @@ class Outbox:
         """Return the messages of an object; none if it was deleted meanwhile.
 
         Raises:
-            ValueError: the object was changed from outside. The message names it.
+            BadValue: the object was changed from outside. The message names it.
         """
         key = self._key(found)
         body = self._root.objects.get(self._root.bucket, key)

@@ -37,8 +37,8 @@ from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.lake_root.after_notes import AfterNotes
 from tidegate.platform.lake.lake_root.batches import Batches
 from tidegate.platform.lake.lake_root.births import Births
-from tidegate.platform.lake.lake_root.forgotten import Forgotten
-from tidegate.platform.lake.lake_root.held import Held
+from tidegate.platform.lake.lake_root.forget_requests import Forgotten
+from tidegate.platform.lake.lake_root.held_events import Held
 from tidegate.platform.lake.lake_root.identity import Identity
 from tidegate.platform.lake.lake_root.inbox import Inbox
 from tidegate.platform.lake.lake_root.logs import IntakeLog, OperationsLog
@@ -47,7 +47,7 @@ from tidegate.platform.lake.lake_root.outbox import Outbox
 from tidegate.platform.lake.lake_root.progress import ExportMarks, GenerationListings, ListingTimes
 from tidegate.platform.lake.lake_root.quarantine import Quarantine
 from tidegate.platform.lake.lake_root.root import LakeRoot
-from tidegate.platform.lake.lake_root.waiting import WaitingNotes, WaitingSignals
+from tidegate.platform.lake.lake_root.waiting_notes import WaitingNotes, WaitingSignals
 
 
 class LakeStore(LakeRoot):

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tidegate.platform.core.files.parquet import copying
-from tidegate.platform.core.files.parquet.bad import BadParquet
+from tidegate.platform.core.files.parquet import parquet_copy
+from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
 from tidegate.platform.core.files.parquet.footer import Footer, footer_bytes
 from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.lake.aws.s3 import ObjectStore
+from tidegate.platform.lake.deadline import seconds_left
 from tidegate.platform.lake.parquet.footers import read_footers
-from tidegate.platform.lake.time_left import seconds_left
 
 #: Seconds that one copy may take.
 _DEADLINE = 1800.0
@@ -80,7 +80,7 @@ def _write_copy(objects: ObjectStore, source: S3Object, folder: Path, renames: M
 def _convert(original: Path, copy: Path, renames: Mapping[str, str]) -> None:
     try:
         done = subprocess.run(
-            [sys.executable, "-m", copying.__name__, str(original), str(copy), json.dumps(dict(renames))],
+            [sys.executable, "-m", parquet_copy.__name__, str(original), str(copy), json.dumps(dict(renames))],
             capture_output=True,
             text=True,
             timeout=min(_DEADLINE, seconds_left()),
@@ -89,7 +89,7 @@ def _convert(original: Path, copy: Path, renames: Mapping[str, str]) -> None:
     except subprocess.TimeoutExpired as error:
         seconds_left()
         raise BadParquet(f"no copy that Spark reads was made of it within {_DEADLINE:.0f} s") from error
-    if done.returncode == copying.BAD:
+    if done.returncode == parquet_copy.BAD:
         raise BadParquet(done.stdout.strip())
     if done.returncode:
         raise BadParquet(f"it crashes the Parquet reader (exit code {done.returncode})")

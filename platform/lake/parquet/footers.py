@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
 
-from tidegate.platform.core.files.parquet.bad import BadParquet
+from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
 from tidegate.platform.core.files.parquet.footer import Footer, read_footer
+from tidegate.platform.lake.deadline import seconds_left
 from tidegate.platform.lake.threads import parallel
-from tidegate.platform.lake.time_left import seconds_left
 
 #: Footers worth a child of their own; one more child costs about what parsing these does.
 _PER_CHILD = 500

@@ -27,7 +27,7 @@ from tidegate.platform.lake.spark.results import (
     TableState,
 )
 from tidegate.platform.lake.spark.session import apply_settings, override_settings, probe
-from tidegate.platform.lake.spark.upkeep import FULL_BYTES, HIDDEN_SHARE, SMALL_BYTES, Upkeep
+from tidegate.platform.lake.spark.table_maintenance import FULL_BYTES, HIDDEN_SHARE, SMALL_BYTES, Upkeep
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
 
 _COMPACTION = {
@@ -129,7 +129,7 @@ class Delta:
         }
 
     def load(
-        self, location: str, files: Mapping[str, Any], schema: TableSchema, apart: str
+        self, location: str, files: Mapping[str, Any], schema: TableSchema, bad_rows_folder: str
     ) -> tuple[list[Add], dict[str, dict[str, Any]]]:
         """Read files once and write their good rows as data files in the table's directory, without a commit.
 
@@ -137,8 +137,8 @@ class Delta:
             location: `s3a://` URI of the table, which may not exist yet.
             files: the files and how to read them (`LoadRequest` of platform/jvm).
             schema: the columns that the table will have.
-            apart: `s3a://` URI of a new folder for the rows that do not fit, as JSON lines with their source, etag,
-                reason and text; without such rows it is not made.
+            bad_rows_folder: `s3a://` URI of a new folder for the rows that do not fit, as JSON lines with their
+                source, etag, reason and text; without such rows it is not made.
 
         Returns:
             The data files, and the counts of each source file that has rows, by its address.
@@ -149,7 +149,7 @@ class Delta:
             files=json.dumps(files),
             **_columns(schema),
             partition_columns=json.dumps(schema.partitions),
-            apart=apart,
+            bad_rows_folder=bad_rows_folder,
         )
         adds = [_parse_staged(json.loads(row["action"])) for row in rows if row["action"] is not None]
         return adds, {row["source"]: json.loads(row["counted"]) for row in rows if row["source"] is not None}
@@ -310,7 +310,7 @@ class Delta:
             mixed=merging.mixed or "",
             stored=merging.stored or "",
             hiding=json.dumps(list(merging.hiding)),
-            most=merging.max_rows,
+            max_rows=merging.max_rows,
             statement=merging.statement,
             source=source,
             app_id=app_id,

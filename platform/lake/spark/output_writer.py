@@ -64,14 +64,14 @@ class OutputWriter:
         self._procedures = procedures
 
     def write(
-        self, files: Mapping[str, Any], staging: str, apart: str, packing: Packing
+        self, files: Mapping[str, Any], staging: str, bad_rows_folder: str, packing: Packing
     ) -> tuple[list[StagedObject], dict[str, dict[str, Any]]]:
         """Read files of JSON lines once and write their good rows as objects, each with the rows of one folder.
 
         Args:
             files: the files, how to read them, and how folders are named (`LoadRequest` of platform/jvm).
             staging: `s3a://` URI of a new folder for the objects.
-            apart: `s3a://` URI of a new folder for the rows that are bad; without such rows it is not made.
+            bad_rows_folder: `s3a://` URI of a new folder for the rows that are bad; without such rows it is not made.
             packing: how objects are written.
 
         Returns:
@@ -84,8 +84,8 @@ class OutputWriter:
             staging=staging,
             compression=packing.compression,
             full_bytes=packing.full_bytes,
-            most=packing.max_objects,
-            apart=apart,
+            max_objects=packing.max_objects,
+            bad_rows_folder=bad_rows_folder,
         )
         counts = {row["source"]: json.loads(row["counted"]) for row in rows if row["source"] is not None}
         return _parse_staged(rows), counts

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from pyspark.sql import Row, SparkSession
 
+from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.lake.spark.session import command
 
@@ -30,11 +31,11 @@ class Procedures:
         """Call a procedure that returns one row.
 
         Raises:
-            RuntimeError: it returned another number of rows: the jars on the server are of another version.
+            ConfigurationError: it returned another number of rows: the jars on the server are of another version.
         """
         rows = self.call(procedure, **arguments)
         if len(rows) != 1:
-            raise RuntimeError(
+            raise ConfigurationError(
                 f"tidegate.system.{procedure} returned {len(rows)} rows instead of one: the jars on the "
                 "Spark server do not belong to this version of Tidegate; rebuild them with `make jars`"
             )

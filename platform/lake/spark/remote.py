@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote, unquote, urlsplit
 
+from tidegate.platform.core.errors import BadSetting
+
 #: Variables of PySpark's own client: an environment that works for Tidegate works for any PySpark client.
 REMOTE, TOKEN = "SPARK_REMOTE", "SPARK_CONNECT_AUTHENTICATE_TOKEN"
 _DEFAULT = "sc://localhost:15002"
@@ -29,7 +31,7 @@ class SparkRemote:
         """Parse an address as PySpark writes it. A token in the address takes precedence over the argument.
 
         Raises:
-            ValueError: the text is not such an address. The message does not repeat the text.
+            BadSetting: the text is not such an address. The message does not repeat the text.
         """
         base, *parameters = text.split(";")
         try:
@@ -38,12 +40,12 @@ class SparkRemote:
         except ValueError:
             right = False
         if not right or parts.username is not None or parts.query or parts.fragment:
-            raise ValueError(f"{REMOTE} is not an address of a Spark Connect server: {_EXAMPLE}")
+            raise BadSetting(f"{REMOTE} is not an address of a Spark Connect server: {_EXAMPLE}")
         kept = []
         for parameter in parameters:
             name, equals, value = parameter.partition("=")
             if not equals or "=" in value:
-                raise ValueError(
+                raise BadSetting(
                     f"a parameter of {REMOTE} is not name=value, with %3D for a = in the value: {_EXAMPLE}"
                 )
             if name == "token":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 #: Features of the protocol of tables to which Tidegate commits. Delta itself serves most of them in each commit. Others
@@ -66,10 +67,10 @@ class TableState:
         """Refuse a table whose log has files of elsewhere: its rows may be those of another table.
 
         Raises:
-            RuntimeError: it has such a file. The message says what to do.
+            DataError: it has such a file. The message says what to do.
         """
         if self.refusal:
-            raise RuntimeError(f"[TIDEGATE_OWNERSHIP] {self.refusal}")
+            raise DataError(f"[TIDEGATE_OWNERSHIP] {self.refusal}")
 
     def require_served_features(self, table: str) -> None:
         """Refuse a table with a feature that Tidegate's commits do not serve: its rules would be broken silently.
@@ -78,10 +79,10 @@ class TableState:
             table: its SQL name.
 
         Raises:
-            RuntimeError: it has such a feature. The message names it, and says what to do.
+            DataError: it has such a feature. The message names it, and says what to do.
         """
         if others := sorted(set(self.features) - SERVED_FEATURES):
-            raise RuntimeError(
+            raise DataError(
                 f"{table} has the table feature {others[0]}, whose rules Tidegate's commits do not serve: ALTER TABLE "
                 f"{table} DROP FEATURE '{others[0]}', or start the table over by `tidegate reset`. Nothing is lost: "
                 "files wait until then"

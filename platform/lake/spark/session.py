@@ -21,7 +21,7 @@ from pyspark.sql.connect.proto import AnalyzePlanRequest, ReleaseSessionRequest,
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tidegate.platform.lake.spark.remote import TOKEN, SparkRemote
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 #: Seconds after which the server is asked again to end what takes too long.
 _INTERRUPT_RETRY_SECONDS = 0.5

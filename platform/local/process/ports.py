@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 
-from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.core.errors import UnavailableError
 
 LOOPBACK = "127.0.0.1"
 _LOOPBACK_6 = "::1"
@@ -28,7 +28,7 @@ def require_free(port: int, what: str, option: str) -> None:
         option: the option that chooses another port ("--aws-port").
 
     Raises:
-        LocalStackError: a process listens on the port, or the port cannot be bound.
+        UnavailableError: a process listens on the port, or the port cannot be bound.
     """
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         # Connections in TIME_WAIT, which a stopped server leaves behind, do not matter.
@@ -36,7 +36,7 @@ def require_free(port: int, what: str, option: str) -> None:
         try:
             probe.bind((LOOPBACK, port))
         except OSError as error:
-            raise LocalStackError(
+            raise UnavailableError(
                 f"port {port} ({what}) is in use ({error.strerror}): choose another with {option}, "
                 "or stop the process that listens on it"
             ) from None
@@ -57,7 +57,7 @@ def hold_for_localhost(port: int, what: str, option: str) -> socket.socket | Non
         The socket, or None if this machine has no IPv6.
 
     Raises:
-        LocalStackError: another process has the port.
+        UnavailableError: another process has the port.
     """
     try:
         held = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
@@ -69,7 +69,7 @@ def hold_for_localhost(port: int, what: str, option: str) -> socket.socket | Non
         held.close()
         if error.errno in (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT):
             return None
-        raise LocalStackError(
+        raise UnavailableError(
             f"port {port} ({what}) is in use on {_LOOPBACK_6} ({error.strerror}), and would get "
             f"the token of clients of localhost: choose another with {option}, or stop the process that has it"
         ) from None

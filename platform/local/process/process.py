@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.core.errors import UnavailableError
 
 _GUARD = Path(__file__).with_name("guard.py")
 _STARTED_WITHIN = 10.0
@@ -52,9 +52,9 @@ class Process:
         return self._guard.poll()
 
     def require_alive(self) -> None:
-        """Raise LocalStackError if the child has died."""
+        """Raise UnavailableError if the child has died."""
         if not self.alive:
-            raise LocalStackError(
+            raise UnavailableError(
                 f"the {self.name} died with exit code {self.returncode}; see {self.log}, then start again"
             )
 
@@ -74,12 +74,12 @@ class Process:
             deadline: seconds from now.
 
         Raises:
-            LocalStackError: the child is still running at the deadline.
+            UnavailableError: the child is still running at the deadline.
         """
         try:
             return self._guard.wait(deadline)
         except subprocess.TimeoutExpired:
-            raise LocalStackError(
+            raise UnavailableError(
                 f"{self.name} (pid {self.pid}) did not end within {deadline:.0f} s; see {self.log}"
             ) from None
 
@@ -119,7 +119,7 @@ def spawn(
         grace: seconds between SIGTERM and SIGKILL when this process dies.
 
     Raises:
-        LocalStackError: the guard could not start the command.
+        UnavailableError: the guard could not start the command.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     control_read, control_write = os.pipe()
@@ -148,7 +148,7 @@ def spawn(
         raise
     if pid is None:
         os.close(control_write)
-        raise LocalStackError(f"{name} could not be started ({command[0]}); see {log}\n{tail(log)}")
+        raise UnavailableError(f"{name} could not be started ({command[0]}); see {log}\n{tail(log)}")
     return Process(name, pid, guard, control_write, log)
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol
 
-from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.core.errors import UnavailableError
 
 _log = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ class Supervisor:
     ) -> None:
         self.server = server
         self.restarts = 0
-        self.failure: LocalStackError | None = None
+        self.failure: UnavailableError | None = None
         self._on_restart = on_restart
         self._max_restarts = max_restarts
         self._backoff = backoff
@@ -97,7 +97,7 @@ class Supervisor:
                     in_a_row = 0
                 continue
             if in_a_row >= self._max_restarts:
-                self.failure = LocalStackError(
+                self.failure = UnavailableError(
                     f"the {self.server.name} died {in_a_row + 1} times in a row and is not restarted: "
                     "see its log, then stop and start the local platform"
                 )

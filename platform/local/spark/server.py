@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.spark.remote import TOKEN, SparkRemote
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.session import probe
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
-from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.process.ports import (
     LOOPBACK,
     accepts_connections,
@@ -90,7 +90,7 @@ class SparkServer:
             deadline: seconds until it must answer.
 
         Raises:
-            LocalStackError: the port is in use, Java or jars are missing, or the server was not ready in time. No
+            UnavailableError: the port is in use, Java or jars are missing, or the server was not ready in time. No
                 process is left running.
         """
         jars = jars_folder()
@@ -135,7 +135,7 @@ class SparkServer:
         why = "no process listens on its port"
         while (left := end - time.monotonic()) > 0:
             if not process.alive:
-                raise LocalStackError(
+                raise UnavailableError(
                     f"the Spark server ended at start with exit code {process.returncode}; "
                     f"see {process.log}\n{process.tail()}"
                 )
@@ -146,7 +146,7 @@ class SparkServer:
                 except SparkUnreachable as error:
                     why = str(error)
             time.sleep(0.1)
-        raise LocalStackError(
+        raise UnavailableError(
             f"the Spark server was not ready within {deadline:.0f} s ({why}); see {process.log}\n{process.tail()}"
         )
 
@@ -173,12 +173,12 @@ def spark_home() -> Path:
     """Return Spark's folder.
 
     Raises:
-        LocalStackError: pyspark is not installed.
+        UnavailableError: pyspark is not installed.
     """
     # The folder of this Python's pyspark. SPARK_HOME is ignored, because the jars fit one version only.
     spec = find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise LocalStackError("pyspark is not installed in this Python: install requirements/runtime.txt")
+        raise UnavailableError("pyspark is not installed in this Python: install requirements/runtime.txt")
     return Path(spec.origin).parent
 
 

@@ -13,15 +13,16 @@ from dataclasses import dataclass, replace
 
 from tidegate.platform.core.config.silver_columns import CHANGED_BATCH, DELETED
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.silver.fates.file_sample import Bounds, FileSample, TableFile, file_sample
+from tidegate.platform.core.errors import UnavailableError
+from tidegate.platform.core.silver.audit.file_sample import Bounds, FileSample, TableFile, file_sample
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.temporary_view import temporary_view
-from tidegate.platform.silver.audit.chosen_keys import Limits, SampledRows, chosen_keys
-from tidegate.platform.silver.audit.found_keys import FoundKey, found_keys, gives_all, keeps_lost, lost_files
+from tidegate.platform.silver.audit.audited_keys import FoundKey, found_keys, gives_all, keeps_lost, lost_files
 from tidegate.platform.silver.audit.key_rows import SKIPPED, TRUNCATES, KeyRows, N
+from tidegate.platform.silver.audit.key_selection import Limits, SampledRows, chosen_keys
 from tidegate.platform.silver.audit.sampled_keys import MAX_REPLAYED, find_doubted_keys
 from tidegate.platform.silver.newest_rows import order_struct
-from tidegate.platform.silver.pending import PendingMerge, merge_state
+from tidegate.platform.silver.pending_merge import PendingMerge, merge_state
 from tidegate.platform.silver.server_losses import record_server_loss, why_silver_rests
 
 #: Bounds of a comparison, of each of the two tables.
@@ -65,12 +66,13 @@ def compare(lake: Lake, spec: TableSpec) -> Comparison | None:
     a difference is made again if silver was written meanwhile.
 
     Raises:
-        ValueError: silver was written during each of `MAX_ATTEMPTS` comparisons, or does not fit the rules.
+        UnavailableError: silver was written during each of `MAX_ATTEMPTS` comparisons, or rests, because the Spark
+            server was lost too often.
+        BadSetting: bronze or silver does not fit the rules.
         BronzeGone: the bronze table does not exist, though its ledger has batches.
-        RuntimeError: the table rests, because the Spark server was lost too often.
     """
     if why := why_silver_rests(lake, spec.name):
-        raise RuntimeError(why)
+        raise UnavailableError(why)
     for _ in range(MAX_ATTEMPTS):
         work = merge_state(lake, spec)
         if work is None or not work.mark or not work.silver.exists:
@@ -79,7 +81,7 @@ def compare(lake: Lake, spec: TableSpec) -> Comparison | None:
             found = _compare_keys(lake, work, work.mark)
         if not found.wrong or lake.delta.table_state(work.location).version == work.silver.version:
             return found
-    raise ValueError(f"silver.{spec.name} was written during each of {MAX_ATTEMPTS} comparisons")
+    raise UnavailableError(f"silver.{spec.name} was written during each of {MAX_ATTEMPTS} comparisons")
 
 
 def _compare_keys(lake: Lake, work: PendingMerge, mark: int) -> Comparison:

@@ -14,12 +14,10 @@ from pyspark.sql import functions as F
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.config.silver_columns import VALID_FROM, WITH_TOMBSTONES
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import BadSetting, BadValue
 from tidegate.platform.core.schema.sql_literal import format_on_one_line
-from tidegate.platform.core.silver.fates.dumps import MAX_NAMES
-from tidegate.platform.core.silver.fates.intervals import Replay
-from tidegate.platform.core.silver.fates.key_row import Fate, KeyRow
-from tidegate.platform.core.silver.fates.row_fates import RowFates, SilverRow
-from tidegate.platform.core.silver.fates.sentences import (
+from tidegate.platform.core.silver.audit.dumps import MAX_NAMES
+from tidegate.platform.core.silver.audit.explanations import (
     copied_row_sentence,
     describe_row,
     difference,
@@ -27,15 +25,18 @@ from tidegate.platform.core.silver.fates.sentences import (
     history_sentences,
     newest_row_sentence,
 )
+from tidegate.platform.core.silver.audit.intervals import Replay
+from tidegate.platform.core.silver.audit.key_row import Fate, KeyRow
+from tidegate.platform.core.silver.audit.row_outcomes import RowFates, SilverRow
 from tidegate.platform.core.silver.key_values import key_values
 from tidegate.platform.core.times import from_micros
 from tidegate.platform.core.wording import first_few, number_of
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.silver.audit.found_keys import FoundKey, found_keys
-from tidegate.platform.silver.audit.found_rows import BronzeRow, FoundRow, FoundTime
+from tidegate.platform.silver.audit.audited_keys import FoundKey, found_keys
+from tidegate.platform.silver.audit.audited_rows import BronzeRow, FoundRow, FoundTime
 from tidegate.platform.silver.audit.key_rows import KeyRows, N
 from tidegate.platform.silver.audit.orders import Orders
-from tidegate.platform.silver.pending import PendingMerge, merge_state
+from tidegate.platform.silver.pending_merge import PendingMerge, merge_state
 
 _NOTHING = FoundKey((), False, None, (), RowFates((), None, is_right=True))
 _CAUSES = "somebody changed silver, rows of bronze were replaced or deleted, or `silver` in lake.yaml has changed since"
@@ -115,16 +116,16 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
         given: the key, as `part=value` for each of its parts.
 
     Raises:
-        WrongKey: the arguments are not a key of the table.
-        ValueError: the table has no `silver`, or no rows yet, or does not fit the rules of `lake.yaml`.
+        BadValue: the arguments are not a key of the table, or it has no rows yet.
+        BadSetting: the table has no `silver`, or does not fit the rules of `lake.yaml`.
     """
     if spec.silver is None:
-        raise ValueError(f"table {spec.name} has no `silver` in lake.yaml, so no row is merged by a key")
+        raise BadSetting(f"table {spec.name} has no `silver` in lake.yaml, so no row is merged by a key")
     name = f"silver.{spec.name}"
     values = key_values(name, spec.silver.keys, given)
     work = merge_state(lake, spec)
     if work is None or not work.bronze.has_columns:
-        raise ValueError(f"bronze.{spec.name} has no rows yet, so {name} has none")
+        raise BadValue(f"bronze.{spec.name} has no rows yet, so {name} has none")
     rows = KeyRows.from_lake(lake, work)
     rows.check(lake, values)
     # The rows of a registered table do not have their batch, so waiting dumps are known by the version only.

@@ -7,24 +7,25 @@ from dataclasses import dataclass
 from functools import partial
 
 from tidegate.platform.core.config.silver_columns import DELETED, KEY, ORDER, VALID_TO
-from tidegate.platform.core.schema.aligned import align_value
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.schema.casts import cast
 from tidegate.platform.core.schema.column_reference import path_of, type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, grows, quote_name
-from tidegate.platform.core.schema.comparable import comparable_value
+from tidegate.platform.core.schema.comparable_values import comparable_value
 from tidegate.platform.core.schema.exact_json import exact_json
+from tidegate.platform.core.schema.field_alignment import align_value
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.silver.audit.dumps import IncompleteDump
 from tidegate.platform.core.silver.expectations import dropping_expectation_sql
-from tidegate.platform.core.silver.fates.dumps import IncompleteDump
-from tidegate.platform.core.silver.key_values import WrongKey, is_missing_value, text_of, value_of
+from tidegate.platform.core.silver.key_values import is_missing_value, text_of, value_of
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.suppression import SecretProblem, Suppression
 from tidegate.platform.silver.changes import PART
 from tidegate.platform.silver.dumps.incomplete_dumps import incomplete_dumps, may_be_incomplete
 from tidegate.platform.silver.newest_rows import older_than_truncate, order_struct, order_type
-from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.pending_merge import PendingMerge
 from tidegate.platform.silver.row_queries import expression_types
 from tidegate.platform.silver.table import silver_rules
 from tidegate.platform.silver.truncate import TRUNCATED
@@ -143,7 +144,7 @@ class KeyRows:
         """Check that the values can be values of the key.
 
         Raises:
-            WrongKey: one of them is not a value of its type.
+            BadValue: one of them is not a value of its type.
         """
         given = [(place, value) for place, value in enumerate(values) if value is not None]
         tries = [is_missing_value(self.key_type(place), value) for place, value in given]
@@ -153,7 +154,7 @@ class KeyRows:
         for (place, value), is_wrong in zip(given, wrong, strict=True):
             if is_wrong:
                 key = self.work.spec.keys[place]
-                raise WrongKey(f"{key} is {self.key_type(place).sql()}, and {value!r} is not such a value")
+                raise BadValue(f"{key} is {self.key_type(place).sql()}, and {value!r} is not such a value")
 
     def key_type(self, place: int) -> Type:
         """Return the type of a part of the key."""

@@ -17,15 +17,15 @@ from tidegate.platform.core.config.silver_columns import (
     VALID_FROM,
     VALID_TO,
 )
-from tidegate.platform.core.silver.fates.doubts import SampledTables, doubts_history, doubts_row
-from tidegate.platform.core.silver.fates.dumps import Dumps
-from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, json_values
-from tidegate.platform.core.silver.fates.key_row import KeyRow
-from tidegate.platform.core.silver.fates.row_fates import SilverRow
+from tidegate.platform.core.silver.audit.doubts import SampledTables, doubts_history, doubts_row
+from tidegate.platform.core.silver.audit.dumps import Dumps
+from tidegate.platform.core.silver.audit.intervals import HistoryRules, Interval, json_values
+from tidegate.platform.core.silver.audit.key_row import KeyRow
+from tidegate.platform.core.silver.audit.row_outcomes import SilverRow
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.silver.audit.chosen_keys import Limits, SampledRows
-from tidegate.platform.silver.audit.found_keys import convert_orders, history_rules, keeps_lost
+from tidegate.platform.silver.audit.audited_keys import convert_orders, history_rules, keeps_lost
 from tidegate.platform.silver.audit.key_rows import LEFT, SKIPPED, TRUNCATES, KeyRows, N
+from tidegate.platform.silver.audit.key_selection import Limits, SampledRows
 from tidegate.platform.silver.audit.orders import Orders
 from tidegate.platform.silver.truncate import recorded_truncates
 

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
@@ -28,14 +29,14 @@ from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_literal import delta_table, literal
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.silver.fates.dumps import MAX_NAMES, IncompleteDump
+from tidegate.platform.core.silver.audit.dumps import MAX_NAMES, IncompleteDump
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.ledger import state_change_condition
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.silver.changes import Changes, gather_changes
 from tidegate.platform.silver.newest_rows import order_struct
-from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.pending_merge import PendingMerge
 
 #: Files that are in quarantine as a whole. The dump of each is looked up by its key.
 _MAX_WHOLE_FILES = 10_000
@@ -152,7 +153,7 @@ def _whole_files(
     files = first.join(now, is_same, "left_semi").limit(_MAX_WHOLE_FILES + 1).collect()
     if len(files) > _MAX_WHOLE_FILES:
         name = work.table.spec.name
-        raise ValueError(
+        raise BadValue(
             f"silver.{name}: more than {_MAX_WHOLE_FILES} files of bronze.{name} are in quarantine, so it is not known "
             "which dumps are complete: redrive or delete these files"
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tidegate.platform.core.config.silver_columns import DELETED, KEY, ORDER
 from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.core.schema.exact_json import from_exact_json
-from tidegate.platform.core.silver.fates.dumps import IncompleteDump
+from tidegate.platform.core.silver.audit.dumps import IncompleteDump
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.silver.changes import KnownDumps
 from tidegate.platform.silver.newest_rows import ARRIVAL, change_rows, order_struct, order_type

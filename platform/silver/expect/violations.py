@@ -13,10 +13,10 @@ from tidegate.platform.core.silver.expectations import Expectation, OnViolation
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.core.wording import number_of
 from tidegate.platform.silver.changes import Changes
-from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.pending_merge import PendingMerge
 
 
-class ExpectationFailed(DataError, RuntimeError):
+class ExpectationFailed(DataError):
     """Rows violate an expectation of `expect_or_fail`. Nothing of their batches was merged.
 
     Attributes:

@@ -17,7 +17,7 @@ from tidegate.platform.cli.check.check import findings
 from tidegate.platform.cli.check.findings import Finding
 from tidegate.platform.cli.check.lake import check_root
 from tidegate.platform.cli.environment import Client
-from tidegate.platform.cloud.wanted import EVENTS, WantedResources
+from tidegate.platform.cloud.requirements import EVENTS, WantedResources
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.settings import Settings

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from rich.console import Console
 
-from tidegate.assets.bronze.previous import TableSnapshot
+from tidegate.assets.bronze.previous_report import TableSnapshot
 from tidegate.assets.bronze.report import TableReport
 from tidegate.assets.keys import LakeNames
 from tidegate.platform.bronze.run import BatchResult
@@ -21,7 +21,7 @@ from tidegate.platform.cli.answers.health import NewsAnswer, StatusAnswer
 from tidegate.platform.cli.commands.status import run_status
 from tidegate.platform.cli.commands.tail import run_tail
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cloud.wanted import WantedResources
+from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status

@@ -10,8 +10,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.local.dagster_processes import DagsterProcesses
-from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.process.ports import LOOPBACK
 
 
@@ -24,14 +24,14 @@ def processes(folder: Path, env: dict[str, str], ui: int | None, code: str = "")
 @pytest.mark.timeout(120)
 def test_definitions_that_do_not_load_say_why(tmp_path: Path, python_path: dict[str, str]) -> None:
     dagster = processes(tmp_path, python_path, None, "import no_such_module\n")
-    with pytest.raises(LocalStackError, match=r"tiny_definitions do not load: .*no_such_module"):
+    with pytest.raises(UnavailableError, match=r"tiny_definitions do not load: .*no_such_module"):
         dagster.start()
     assert not any(process.alive for process in dagster.processes.values())
 
 
 def test_a_workspace_file_that_is_not_there(tmp_path: Path, python_path: dict[str, str]) -> None:
     dagster = DagsterProcesses(tmp_path / "home", python_path, None, extra_workspace=tmp_path / "none.yaml")
-    with pytest.raises(LocalStackError, match=r"there is no file .*none\.yaml: --workspace"):
+    with pytest.raises(UnavailableError, match=r"there is no file .*none\.yaml: --workspace"):
         dagster.start()
     assert dagster.processes == {}
 
@@ -62,6 +62,6 @@ def test_code_locations_of_a_user_are_served_too(tmp_path: Path, python_path: di
 def test_a_taken_ui_port(tmp_path: Path, python_path: dict[str, str]) -> None:
     with socket.create_server((LOOPBACK, 0)) as taken:
         dagster = processes(tmp_path, python_path, taken.getsockname()[1])
-        with pytest.raises(LocalStackError, match="--ui-port"):
+        with pytest.raises(UnavailableError, match="--ui-port"):
             dagster.start()
     assert dagster.processes == {}

@@ -14,7 +14,7 @@ from tests.support.ticks import evaluate
 from tidegate.assets.health.asset import build_health_checks
 from tidegate.assets.keys import LakeNames
 from tidegate.platform.cli.check.metrics import check_metrics
-from tidegate.platform.cloud.wanted import WantedResources
+from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.load import load_lake
@@ -88,7 +88,7 @@ def test_a_tick_reports_what_waits_to_dagster_and_cloudwatch(tmp_path: Path) -> 
         assert shown.asset_materialization is not None
         metadata = shown.asset_materialization.metadata
         assert (metadata["pending_files"].value, metadata["dead_letters"].value) == (502, 3)
-        assert "| ⚠\u202f`orders` | 2h" in str(metadata["the_morning"].value)
+        assert "| ⚠\u202f`orders` | 2h" in str(metadata["overview"].value)
         assert failed(instance, "lake_health", "every_table_keeps_up")
         assert failed(instance, "lake_health", "no_dead_letters")
         assert not failed(instance, "lake_health", "everything_is_measured")

@@ -1,7 +1,7 @@
 """The wheel is the product: `pip install tidegate` without extras, checkout, emulator, demo data or Java.
 
 Installing PySpark takes minutes, so the environment of the wheel links to the packages here that its metadata requires,
-and to no other.
+and to no other. A second environment has those of the extra `testing` too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+import tidegate
+import tidegate.testing
+
 ROOT = Path(__file__).resolve().parents[3]
+#: The names that docs/reference/python.md gives, with their modules.
+PUBLIC = [f"{module.__name__}.{name}" for module in (tidegate, tidegate.testing) for name in module.__all__]
 LAKE = """
 lake: {root: "s3://tidegate-lake/lake"}
 queues: [{name: events}]
@@ -57,6 +62,24 @@ os.environ |= {"SPARK_REMOTE": "sc://127.0.0.1:1", "AWS_REGION": "us-east-1", "D
 sys.argv = ["dagster", "definitions", "validate", "-w", "workspace.yaml"]
 runpy.run_module("dagster", run_name="__main__")
 """
+#: Imports the public names, and prints them with the version and the file that they came from.
+NAMES = """
+import json
+import tidegate
+import tidegate.testing
+
+modules = (tidegate, tidegate.testing)
+found = [f"{each.__name__}.{name}" for each in modules for name in each.__all__ if getattr(each, name) is not None]
+print(json.dumps({"names": found, "version": tidegate.__version__, "file": tidegate.__file__}))
+"""
+#: A program of a user, whose types mypy prints. The last line is a mistake, which mypy finds if the names have types.
+TYPED = """
+import tidegate
+import tidegate.testing
+
+{lines}
+tidegate.load_lake(1)
+"""
 #: Runs commands in one process, because their cost is the import.
 COMMANDS = """
 import json, sys
@@ -80,14 +103,17 @@ print(json.dumps(said))
 """
 
 
-def needed(own: Distribution) -> dict[str, Distribution]:
-    """Return the distributions that one requires, without its extras, by name."""
+def needed(own: Distribution, extra: str = "") -> dict[str, Distribution]:
+    """Return the distributions that one requires, by name: without its extras, or with one of them."""
     found: dict[str, Distribution] = {}
-    wanted = [("", line) for line in own.requires or []]
+    wanted = [(each, line) for line in own.requires or [] for each in {"", extra}]
     while wanted:
         extra, line = wanted.pop()
         requirement = Requirement(line)
         if requirement.marker and not requirement.marker.evaluate({"extra": extra}):
+            continue
+        if requirement.name == own.name:
+            wanted += [(each, line) for line in own.requires or [] for each in requirement.extras]
             continue
         for each in ("", *requirement.extras):
             if (key := f"{requirement.name}[{each}]") not in found:
@@ -109,21 +135,31 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return source / "dist" / next(line for line in done.stdout.splitlines() if line.endswith(".whl"))
 
 
-@pytest.fixture(scope="module")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the Python of an environment with the wheel and its requirements."""
-    folder = tmp_path_factory.mktemp("venv")
+def environment(folder: Path, wheel: Path, extra: str = "") -> Path:
+    """Make an environment with the wheel and its requirements, and return its Python."""
     venv.create(folder, symlinks=True)
     made = folder / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", str(made), "install", "-q", "--no-deps", "--no-index"]
     subprocess.run([*pip, "--no-compile", str(wheel)], check=True, timeout=120)
     (packages,) = folder.glob("lib/python*/site-packages")
     (own,) = distributions(name="tidegate", path=[str(packages)])
-    for package in needed(own).values():
+    for package in needed(own, extra).values():
         for top in {file.parts[0] for file in package.files or []} - {"..", "__pycache__"}:
             if not (packages / top).exists():
                 (packages / top).symlink_to(Path(str(package.locate_file(top))).resolve())
     return made
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the Python of an environment with the wheel and its requirements."""
+    return environment(tmp_path_factory.mktemp("venv"), wheel)
+
+
+@pytest.fixture(scope="module")
+def testing_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the Python of an environment with the extra `testing`."""
+    return environment(tmp_path_factory.mktemp("testing"), wheel, "testing")
 
 
 @pytest.fixture
@@ -170,6 +206,29 @@ def test_its_code_location_loads_and_every_module_without_an_extra(run: Run, tmp
     assert len(found["modules"]) > 90
     assert {"bronze", "silver/orders"} <= set(found["keys"])
     assert found["extras"] == []
+
+
+def test_its_public_names_are_imported_from_the_wheel(testing_python: Path, tmp_path: Path) -> None:
+    command = [str(testing_python), "-c", NAMES]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert Path(found["file"]).is_relative_to(testing_python.parents[1])
+    assert found["version"] == tidegate.__version__
+    assert sorted(found["names"]) == sorted(PUBLIC)
+
+
+def test_a_type_checker_sees_the_types_of_the_public_names(testing_python: Path, tmp_path: Path) -> None:
+    """`py.typed` is what makes mypy read the types of an installed package."""
+    program = tmp_path / "program.py"
+    program.write_text(TYPED.format(lines="\n".join(f"reveal_type({name})" for name in PUBLIC)))
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--config-file=", "--python-executable", str(testing_python)]
+    done = subprocess.run([*mypy, program.name], cwd=tmp_path, capture_output=True, text=True, timeout=500)
+    types = re.findall(r'note: Revealed type is "(.*)"$', done.stdout, re.M)
+    assert len(types) == len(PUBLIC), done.stdout + done.stderr
+    assert [name for name, kind in zip(PUBLIC, types, strict=True) if kind == "Any"] == []
+    (mistake,) = re.findall(r"error: (.*)$", done.stdout, re.M)
+    assert 'Argument 1 to "load_lake" has incompatible type "int"' in mistake
 
 
 def test_a_reader_s_own_location_loads_next_to_it(run: Run, tmp_path: Path) -> None:

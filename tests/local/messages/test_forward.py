@@ -14,7 +14,7 @@ import pytest
 from tests.support.servers.cloud import Cloud, notification
 from tidegate.platform.cloud.subscription import subscription
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.forwarding.outbox_message import Outgoing
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.forwarding.destination import TopicDestination

@@ -15,7 +15,7 @@ from rich.console import Console
 from tidegate.platform.cli.answers.inventory import UploadsAnswer
 from tidegate.platform.cli.inventory.uploads import print_uploads
 from tidegate.platform.core.storage.prices import StoragePrices
-from tidegate.platform.inventory.incomplete import uploads_report
+from tidegate.platform.inventory.incomplete_uploads import uploads_report
 from tidegate.platform.lake.aws.multipart_uploads import MultipartUploads
 from tidegate.platform.local.aws import REGION, LocalAws
 

@@ -18,7 +18,7 @@ from tidegate.platform.lake.aws.s3 import (
     ObjectStore,
     StoreError,
 )
-from tidegate.platform.lake.room import TooLarge
+from tidegate.platform.lake.capacity import TooLarge
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.provision import Clients
 

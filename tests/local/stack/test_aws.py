@@ -15,10 +15,10 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate.platform.cloud.wanted import WantedResources
+from tidegate.platform.cloud.requirements import WantedResources
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.local import aws as aws_module
 from tidegate.platform.local.aws import REGION, LocalAws
-from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.provision import Clients, provision
 
 WANTED = WantedResources(buckets=("landing", "second-landing"))
@@ -148,7 +148,7 @@ def test_a_stop_during_long_polls_still_saves(tmp_path: Path) -> None:
 def test_a_server_that_dies_at_start_shows_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aws_module, "_MODULE", "json.tool")
     aws = LocalAws(tmp_path, 0)
-    with pytest.raises(LocalStackError, match="ended at start with exit code") as caught:
+    with pytest.raises(UnavailableError, match="ended at start with exit code") as caught:
         aws.start(5.0)
     assert "aws.log" in str(caught.value)
     assert not aws.alive

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.local.aws import LocalAws
-from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.process.ports import (
     LOOPBACK,
     accepts_connections,
@@ -50,14 +50,14 @@ def test_a_free_port_is_free() -> None:
 
 
 def test_a_taken_port_names_what_and_the_option(taken: int) -> None:
-    with pytest.raises(LocalStackError, match=rf"port {taken} \(local AWS\) is in use .*--aws-port"):
+    with pytest.raises(UnavailableError, match=rf"port {taken} \(local AWS\) is in use .*--aws-port"):
         require_free(taken, "local AWS", "--aws-port")
     assert accepts_connections(taken, 0.5)
 
 
 def test_aws_refuses_a_taken_port(taken: int, tmp_path: Path) -> None:
     aws = LocalAws(tmp_path, taken)
-    with pytest.raises(LocalStackError, match="--aws-port"):
+    with pytest.raises(UnavailableError, match="--aws-port"):
         aws.start()
     assert aws.process is None
 
@@ -66,7 +66,7 @@ def test_aws_refuses_a_taken_port(taken: int, tmp_path: Path) -> None:
 def test_spark_refuses_a_taken_port(taken: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, "17.0.1")))
     server = SparkServer(tmp_path, LocalAws(tmp_path, 1).environ, port=taken)
-    with pytest.raises(LocalStackError, match=r"Spark Connect server.*--spark-port"):
+    with pytest.raises(UnavailableError, match=r"Spark Connect server.*--spark-port"):
         server.start()
     assert server.process is None
 
@@ -82,7 +82,7 @@ def test_nobody_else_is_what_clients_of_localhost_reach(tmp_path: Path, monkeypa
         return
     with socket.create_server(("::1", port), family=socket.AF_INET6):
         server = SparkServer(tmp_path, LocalAws(tmp_path, 1).environ, port=port)
-        with pytest.raises(LocalStackError, match=r"Spark Connect server.*::1.*--spark-port"):
+        with pytest.raises(UnavailableError, match=r"Spark Connect server.*::1.*--spark-port"):
             server.start()
         assert server.process is None
     held = hold_for_localhost(port, "test", "--port")
@@ -102,20 +102,20 @@ def test_nobody_else_is_what_clients_of_localhost_reach(tmp_path: Path, monkeypa
 def test_missing_jars_say_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tidegate.platform.local.spark.jars._DIST", tmp_path / "dist")
     monkeypatch.delenv("TIDEGATE_JARS", raising=False)
-    with pytest.raises(LocalStackError, match="run `make jars`"):
+    with pytest.raises(UnavailableError, match="run `make jars`"):
         jars_folder()
 
 
 def test_a_wrong_jars_variable_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEGATE_JARS", str(tmp_path))
-    with pytest.raises(LocalStackError, match="TIDEGATE_JARS"):
+    with pytest.raises(UnavailableError, match="TIDEGATE_JARS"):
         jars_folder()
 
 
 def test_a_stack_without_jars_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEGATE_JARS", str(tmp_path))
     stack = LocalStack(tmp_path / "home", aws_port=0, spark_port=0)
-    with pytest.raises(LocalStackError, match="jars are missing"):
+    with pytest.raises(UnavailableError, match="jars are missing"):
         stack.start()
     assert stack.aws.process is None
     assert not (tmp_path / "home").exists()
@@ -124,18 +124,18 @@ def test_a_stack_without_jars_starts_nothing(tmp_path: Path, monkeypatch: pytest
 def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(LocalStackError, match=r"no Java found .*install JDK 17"):
+    with pytest.raises(UnavailableError, match=r"no Java found .*install JDK 17"):
         require_java()
 
 
 def test_a_wrong_java_home_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(LocalStackError, match="JAVA_HOME="):
+    with pytest.raises(UnavailableError, match="JAVA_HOME="):
         require_java()
 
 
 @pytest.mark.parametrize("version", ["1.8.0_402", "11.0.2"])
 def test_an_old_java(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, version)))
-    with pytest.raises(LocalStackError, match=r"needs JDK 17"):
+    with pytest.raises(UnavailableError, match=r"needs JDK 17"):
         require_java()

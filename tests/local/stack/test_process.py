@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.local.process.process import Process, spawn, tail
 
 # A child with a child that moves to a session of its own. Both print their process ids.
@@ -130,7 +130,7 @@ def test_a_program_that_does_not_exist_says_so_in_the_log(tmp_path: Path) -> Non
 def test_wait_has_a_deadline(tmp_path: Path) -> None:
     process = run(FAMILY, tmp_path)
     try:
-        with pytest.raises(LocalStackError, match="did not end within"):
+        with pytest.raises(UnavailableError, match="did not end within"):
             process.wait(0.2)
     finally:
         process.stop(5.0)

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.session import probe
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.local.process.ports import LOOPBACK, free_port
 
 

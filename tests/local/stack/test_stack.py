@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.servers.small_server import ENDS, NEVER_LISTENS, small_spark
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.session import isolated_session, probe
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 from tidegate.platform.local.aws import LocalAws
-from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.local.stack_file import find_stack
@@ -65,7 +65,7 @@ def test_up_append_a_killed_server_comes_back_down(
         assert info.environ["TIDEGATE_LAKE"] == str(tmp_path / "lake.yaml")
         assert info.environ["TIDEGATE_QUEUE_URL"].endswith("/tidegate-events")
         assert stack.clients().s3.get_bucket_notification_configuration(Bucket="other-landing")["QueueConfigurations"]
-        with pytest.raises(LocalStackError, match="is in use by the local platform"):
+        with pytest.raises(UnavailableError, match="is in use by the local platform"):
             LocalStack(stack.home, aws_port=0, spark_port=0).start()
         with isolated_session(stack.spark.remote) as spark:
             spark.range(10).write.format("delta").mode("append").save("s3a://tidegate-lake/t")
@@ -144,7 +144,7 @@ def test_an_exception_at_start_leaves_nothing(stack: LocalStack, is_gone: Callab
 def test_a_server_that_ends_at_start_is_an_error_in_seconds(stack: LocalStack, is_gone: Callable[[int], bool]) -> None:
     stack.spark._conf[ENDS] = "true"
     began = time.monotonic()
-    with pytest.raises(LocalStackError, match="Spark server ended at start"):
+    with pytest.raises(UnavailableError, match="Spark server ended at start"):
         stack.start()
     assert time.monotonic() - began < 30
     assert stack.aws.process is not None
@@ -207,7 +207,7 @@ def test_a_signal_ends_it_in_order(
 @small_spark()
 def test_a_server_that_is_not_ready_in_time(tmp_path: Path, is_gone: Callable[[int], bool]) -> None:
     server = SparkServer(tmp_path, LocalAws(tmp_path, 1).environ, port=0, conf={NEVER_LISTENS: "true"})
-    with pytest.raises(LocalStackError, match=r"not ready within 1 s"):
+    with pytest.raises(UnavailableError, match=r"not ready within 1 s"):
         server.start(1.0)
     assert server.process is not None
     assert is_gone(server.process.pid)

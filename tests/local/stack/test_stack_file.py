@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.local.stack_file import (
     StackInfo,
     StackLock,
@@ -124,7 +124,7 @@ def test_two_processes_cannot_share_a_home(tmp_path: Path, python_path: dict[str
     assert holder.stdout is not None
     try:
         assert holder.stdout.readline() == b"held\n"
-        with pytest.raises(LocalStackError, match=rf"in use by the local platform of process {holder.pid}"):
+        with pytest.raises(UnavailableError, match=rf"in use by the local platform of process {holder.pid}"):
             StackLock(tmp_path).acquire()
     finally:
         holder.send_signal(signal.SIGKILL)

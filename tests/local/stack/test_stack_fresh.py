@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.demo import run
-from tidegate.platform.local.errors import LocalStackError
 from tidegate.platform.local.stack_file import StackLock, empty_home
 
 
@@ -35,7 +35,7 @@ def test_a_fresh_demo_leaves_a_home_in_use_alone(home: Path, monkeypatch: pytest
     running.acquire()
     try:
         before = entries(home)
-        with pytest.raises(LocalStackError, match="is in use by the local platform of process"):
+        with pytest.raises(UnavailableError, match="is in use by the local platform of process"):
             run.run_demo(home, Console(quiet=True), fresh=True)
         assert entries(home) == before
     finally:

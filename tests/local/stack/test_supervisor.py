@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.local.process.supervisor import Supervisor
 
 
@@ -29,10 +29,10 @@ class Fake:
         self.starts.append(time.monotonic())
         if self.hangs:
             self.stopped.wait(20)
-            raise LocalStackError("its process is gone")
+            raise UnavailableError("its process is gone")
         if self.fails:
             self.fails -= 1
-            raise LocalStackError("not today")
+            raise UnavailableError("not today")
         self.running = True
 
     def stop(self) -> None:

@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import Row
 
 from tests.spark.conftest import Shell
-from tidegate.assets.presentation.copied_sql import bronze_queries, silver_queries
+from tidegate.assets.presentation.example_queries import bronze_queries, silver_queries
 from tidegate.platform.cli.check.lake import check_foreign
 from tidegate.platform.cli.commands.sql import SqlAnswer, SqlColumn, run_sql
 from tidegate.platform.core.errors import ConfigurationError

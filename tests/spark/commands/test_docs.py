@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
 
+import tidegate
 from tests.spark.conftest import Shell
 from tidegate.platform.cli.commands.infer import run_infer
 from tidegate.platform.lake.sql_names import SqlNames
+from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.testing import TestLake
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -22,12 +25,14 @@ YOUR_ASSETS = DOCS / "guides" / "your-assets.md"
 PYTHON = DOCS / "reference" / "python.md"
 
 
-def test_the_example_of_the_testing_page_passes(tidegate_lake: Callable[..., TestLake]) -> None:
-    (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
-    names: dict[str, Any] = {}
-    exec(compile(block, str(PAGE), "exec"), names)
-    (test,) = [value for name, value in names.items() if name.startswith("test_")]
-    test(tidegate_lake)
+def test_the_examples_of_the_testing_page_pass(
+    tidegate_lake: Callable[..., TestLake], tidegate_stack: LocalStack
+) -> None:
+    for block, fixture in zip(_blocks(PAGE, "python"), (tidegate_lake, tidegate_stack), strict=True):
+        names: dict[str, Any] = {}
+        exec(compile(block, str(PAGE), "exec"), names)
+        (test,) = [value for name, value in names.items() if name.startswith("test_")]
+        test(fixture)
 
 
 def _blocks(page: Path, language: str) -> list[str]:
@@ -88,15 +93,20 @@ def test_the_reader_s_assets_take_dagster_s_resources_and_ours(
     (made,) = done.asset_materializations_for_node("row_counts")
     assert {name: value.value for name, value in made.metadata.items()} == {"bronze": 3, "silver": 3}
 
-    rows_in_an_asset, own_location, a_program = _blocks(PYTHON, "python")
+    rows_in_an_asset, own_location, a_program, by_kind, of_a_day = _blocks(PYTHON, "python")
     exec(compile(rows_in_an_asset.replace("'open'", "'a'"), str(PYTHON), "exec"), names)
-    for block in (own_location, a_program):
+    for block in (own_location, a_program, by_kind, of_a_day):
         exec(compile(block.replace('"lake.yaml"', repr(str(lake.path))), str(PYTHON), "exec"), names)
     with dg.DagsterInstance.ephemeral() as instance:
         job = names["defs"].resolve_implicit_global_asset_job_def()
         done = job.execute_in_process(instance=instance, asset_selection=[dg.AssetKey("open_orders")])
     (made,) = done.asset_materializations_for_node("open_orders")
     assert {name: value.value for name, value in made.metadata.items()} == {"open": 2, "all": 3, "refused": 0}
+    assert names["first_row"](lake.resource, "SELECT count(*) AS n FROM silver.orders")["n"] == 3
+    with pytest.raises(dg.Failure, match=rf"cannot be found.*\(Tidegate {tidegate.__version__}\)"):
+        names["first_row"](lake.resource, "SELECT * FROM silver.nothing")
+    with pytest.raises(tidegate.DataError, match="inventories"):
+        names["bytes_by_bucket"](lake.resource, date(2026, 10, 1))
 
     others = {name: resource for name, resource in (gold.resources or {}).items() if name != "lake"}
     both = dg.Definitions.merge(lake.definitions, dg.Definitions(assets=gold.assets, resources=others))

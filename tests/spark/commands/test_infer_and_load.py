@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tidegate.platform.core.infer.sniff import sniff_csv, sniff_json
+from tidegate.platform.core.infer.text_format import sniff_csv, sniff_json
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.testing import TestLake
 

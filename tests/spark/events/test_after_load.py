@@ -9,9 +9,10 @@ import pytest
 
 from tests.support.lakes.seams import Died
 from tidegate.platform.bronze import after_load as after
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.s3_address import S3Object
 from tidegate.platform.operations.object_trace import trace
-from tidegate.platform.operations.reset import ResetRefused, reset_table
+from tidegate.platform.operations.reset import reset_table
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -80,7 +81,7 @@ def test_moved_files_are_reported_as_moved_and_one_that_is_overwritten_meanwhile
     assert len(kit.bronze(lake, "sales", "id")) == before
     assert f"{prefix}a.csv" not in keys_in(lake.bucket)
 
-    with pytest.raises(ResetRefused, match="after_load moved them to s3://archive/sales/: set it to `keep`, move them"):
+    with pytest.raises(DataError, match="after_load moved them to s3://archive/sales/: set it to `keep`, move them"):
         reset_table(lake.lake, lake.key("sales"), by="somebody")
     result = lake.materialize("bronze", "sales", from_inbox=True)
     assert result.success

@@ -17,7 +17,7 @@ from rich.console import Console
 from tests.support.lakes.inventory import FORMATS, Delivery, Line, deliver
 from tests.support.lakes.seams import dying_at, seams_watched
 from tidegate.platform.bronze.prepare.inventories import stage as staging
-from tidegate.platform.bronze.prepare.inventories.newest import (
+from tidegate.platform.bronze.prepare.inventories.newest_deliveries import (
     find_late_inventories,
     newest_deliveries,
     newest_keys_below,

@@ -23,7 +23,7 @@ from tidegate.platform.cli.commands.cost import CostsQuestion
 from tidegate.platform.cli.commands.cost import run_cost as run_table_cost
 from tidegate.platform.cli.inventory.cost import CostQuestion, run_cost
 from tidegate.platform.cli.inventory.manifest import ManifestQuestion, run_manifest
-from tidegate.platform.cloud.wanted import WantedResources
+from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.demo.storage import storage_lake_file
 from tidegate.platform.demo.storage.company import CompanyBucket, company
@@ -36,9 +36,9 @@ from tidegate.platform.demo.storage.deliveries import (
     put_orders,
 )
 from tidegate.platform.demo.storage.findings import write_prices
-from tidegate.platform.demo.storage.left_over import delete_left_over
-from tidegate.platform.demo.storage.past import INVENTORIES, begin_orders, ingest_day
-from tidegate.platform.demo.storage.planted import ORDERS
+from tidegate.platform.demo.storage.orphans import delete_left_over
+from tidegate.platform.demo.storage.past_days import INVENTORIES, begin_orders, ingest_day
+from tidegate.platform.demo.storage.planted_buckets import ORDERS
 from tidegate.platform.demo.storage.report import StorageReport
 from tidegate.platform.demo.storage.run import JOBS, UNENCRYPTED, compare_tables
 from tidegate.platform.local.provision import provision

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from tests.support.lakes.inventory import Line, deliver
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation import shown_lines
+from tidegate.assets.presentation import table_excerpts
 from tidegate.platform.cli.answers.inventory import AdviceAnswer, AuditAnswer, CostAnswer
 from tidegate.platform.cli.commands.cost import CostOfTable, CostsAnswer, CostsQuestion
 from tidegate.platform.cli.commands.cost import run_cost as tidegate_cost
@@ -32,8 +32,8 @@ from tidegate.platform.cli.inventory.forecast import run_forecast
 from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.growth import Growth
-from tidegate.platform.inventory.grown import growth_of
-from tidegate.platform.inventory.stored import sums_of_all
+from tidegate.platform.inventory.growth import growth_of
+from tidegate.platform.inventory.stored_objects import sums_of_all
 from tidegate.platform.lake.inventory import sums
 from tidegate.platform.lake.inventory.objects import inventory_objects
 from tidegate.platform.lake.inventory.sums import stored_sums, with_ends
@@ -175,7 +175,7 @@ def reported(tidegate_lake: Callable[..., TestLake], kit: Any, tmp_path: Path) -
 def test_the_reports_are_what_duckdb_computes_from_the_objects(
     reported: Reported, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shown_lines, "MAX_LINES", 4)
+    monkeypatch.setattr(table_excerpts, "MAX_LINES", 4)
 
     def expected(*by: str) -> dict[tuple[str, ...], tuple[int, int, float, int]]:
         names = ", ".join(by)

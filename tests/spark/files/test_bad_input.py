@@ -26,7 +26,7 @@ from tests.support.lakes.corrupt_parquet import that_aborts_arrow
 from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.routing.unrouted import Unrouted
+from tidegate.platform.core.routing.unrouted_events import Unrouted
 from tidegate.platform.lake.lake_views import quarantine_query
 from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.operations.object_trace import trace

@@ -19,8 +19,9 @@ from tidegate.platform.bronze import publish
 from tidegate.platform.bronze.listener import LogListener
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
+from tidegate.platform.core.errors import ConfigurationError, DataError
 from tidegate.platform.operations.object_trace import trace
-from tidegate.platform.operations.rebuild import RebuildRefused, rebuild_table
+from tidegate.platform.operations.rebuild import rebuild_table
 from tidegate.platform.operations.reset import reset_table
 from tidegate.platform.testing import TestLake
 
@@ -89,7 +90,7 @@ def test_rows_become_parquet_with_the_columns_of_a_table(tidegate_lake: MakeLake
         (True, False), (False, True),
     ]  # fmt: skip
     assert "are in the output of orders since batch 3" in trace(lake.lake, lake.bucket, "orders/shop=c/2.csv").verdict
-    with pytest.raises(RebuildRefused, match="would write each row a second time"):
+    with pytest.raises(DataError, match="would write each row a second time"):
         rebuild_table(lake.lake, lake.key("orders"), by="somebody")
 
     lake.put("orders/shop=c/4.csv", "Order Id,zip,amount\n7,9,1\n")
@@ -139,7 +140,9 @@ def test_an_output_has_times_that_every_reader_reads_and_keeps_its_kind_until_a_
     assert rows.to_pylist() == [{"at": datetime(9999, 12, 31, 23, 59, 59, 999999, UTC), "local": datetime(1, 1, 1)}]
     configure(lake, mode="repartition", columns=None, output={"folder": f"s3://{lake.output_bucket}/lines/"})
     lake.put("orders/2.json", '{"id": "a"}')
-    with pytest.raises(RuntimeError, match=r"was born with mode convert.*objects of two kinds.*tidegate reset orders"):
+    with pytest.raises(
+        ConfigurationError, match=r"was born with mode convert.*objects of two kinds.*tidegate reset orders"
+    ):
         kit.run(lake, "orders")
     configure(lake, mode="convert", output={"folder": f"s3://{lake.output_bucket}/again/"})
     reset_table(lake.lake, lake.key("orders"), by="somebody")

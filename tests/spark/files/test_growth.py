@@ -12,6 +12,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tests.support.lakes.corrupt_parquet import by_a_library_that_miscounts, that_only_arrow_reads
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.operations.reset import reset_table
 from tidegate.platform.testing import TestLake
@@ -147,9 +148,7 @@ def test_a_feature_whose_rules_no_commit_serves_stops_the_table_by_name(tidegate
     feature = "materializePartitionColumns"
     kit.query(lake, f"ALTER TABLE {{t}} SET TBLPROPERTIES ('delta.feature.{feature}' = 'supported')", t=table)
     lake.put("t/b.parquet", kit.parquet([{"id": 2}]))
-    with pytest.raises(
-        RuntimeError, match=r"^bronze\.t has the table feature materializePartitionColumns.*DROP FEATURE"
-    ):
+    with pytest.raises(DataError, match=r"^bronze\.t has the table feature materializePartitionColumns.*DROP FEATURE"):
         kit.run(lake, "t")
     assert lake.lake.table(lake.key("t")).batches.read(2) is None
     kit.query(lake, f"ALTER TABLE {{t}} DROP FEATURE {feature}", t=table)

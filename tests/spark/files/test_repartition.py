@@ -17,10 +17,11 @@ from tests.support.lakes.seams import Standing, dying_at, seams_watched
 from tidegate.platform.bronze import publish
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import SEAMS, run_table
+from tidegate.platform.core.errors import ConfigurationError, DataError
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake_root.batches import GenerationRetired
 from tidegate.platform.operations.object_trace import trace
-from tidegate.platform.operations.rebuild import RebuildRefused, rebuild_table
+from tidegate.platform.operations.rebuild import rebuild_table
 from tidegate.platform.operations.redrive import Choice, RedriveRequest, quarantined_objects, redrive_objects
 from tidegate.platform.operations.reset import reset_table
 from tidegate.platform.testing import TestLake
@@ -114,7 +115,7 @@ def test_rows_go_to_the_folders_of_their_values_as_they_are(tidegate_lake: MakeL
     assert objects(lake) == now
     reasons = {row["key"]: row["reason"] for row in kit.ledger(lake, "clicks") if row["status"] == "quarantined"}
     assert "nothing can replace them" in reasons["clicks/2.json.gz"]
-    with pytest.raises(RebuildRefused, match="would write each row a second time"):
+    with pytest.raises(DataError, match="would write each row a second time"):
         rebuild_table(lake.lake, lake.key("clicks"), by="somebody")
     assert "are in the output of clicks since batch 1" in trace(lake.lake, lake.bucket, "clicks/3.json").verdict
 
@@ -208,14 +209,14 @@ def test_a_reset_begins_a_new_generation_and_ends_the_copies_of_the_old_one(tide
     # From an output to a table, and back.
     configure(lake, mode="load", output=None)
     lake.put("clicks/2.json", _row(3))
-    with pytest.raises(RuntimeError, match=r"was born with mode repartition.*tidegate reset clicks"):
+    with pytest.raises(ConfigurationError, match=r"was born with mode repartition.*tidegate reset clicks"):
         kit.run(lake, "clicks")
     reset_table(lake.lake, table_key, by="somebody")
     kit.run(lake, "clicks")
     assert [id for (id,) in kit.bronze(lake, "clicks", "id")] == [1, 2, 3]
     configure(lake, mode="repartition", output={"folder": f"s3://{lake.output_bucket}/n/"})
     lake.put("clicks/3.json", _row(4))
-    with pytest.raises(RuntimeError, match=r"was born with mode load.*tidegate reset clicks"):
+    with pytest.raises(ConfigurationError, match=r"was born with mode load.*tidegate reset clicks"):
         kit.run(lake, "clicks")
     reset_table(lake.lake, table_key, by="somebody")
     kit.run(lake, "clicks")

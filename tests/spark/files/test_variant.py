@@ -15,6 +15,7 @@ import pytest
 from tests.spark.conftest import Shell
 from tests.support.foreign.others import by_delta_rs, by_duckdb, copied_down
 from tidegate.platform.cli.commands.sql import run_sql
+from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.maintenance import compaction
 from tidegate.platform.operations.rebuild import rebuild_table
@@ -147,7 +148,7 @@ def test_a_table_cannot_change_between_fields_and_objects(tidegate_lake: MakeLak
     lake.put("events/2.json", '{"id": "two"}')
     kit.configure(lake, schema="evolve")
     with pytest.raises(
-        RuntimeError, match=r"born with whole objects in its column data, and its `schema` .* is evolve"
+        ConfigurationError, match=r"born with whole objects in its column data, and its `schema` .* is evolve"
     ):
         kit.run(lake, "events")
     assert [row["key"] for row in kit.ledger(lake, "events")] == ["events/1.json"]

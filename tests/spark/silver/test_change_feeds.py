@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException
 from tests.support.lakes.seams import dying_in
 from tests.support.tracked import ROOT
 from tidegate.platform.bronze.prepare.formats.registry import READABLE
-from tidegate.platform.core.infer.sniff import FileSample
+from tidegate.platform.core.infer.text_format import FileSample
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.sql_types import parse_sql_type

@@ -16,7 +16,7 @@ from tidegate.platform.lake.spark.session import override_settings
 from tidegate.platform.lake.suppression import Suppression
 from tidegate.platform.silver import export as module
 from tidegate.platform.silver.export import SEAMS, export_changes
-from tidegate.platform.silver.others_values import empty_others_values
+from tidegate.platform.silver.value_origins import empty_others_values
 from tidegate.platform.testing import TestLake
 
 SILVER = {

@@ -26,7 +26,7 @@ from pyspark.sql.types import BooleanType
 from tests.support.lakes.seams import dying_at, dying_in, seams_watched
 from tests.support.log_store.delta_log import DeltaLog
 from tidegate.platform.lake.lake_root.batches import Batches
-from tidegate.platform.lake.spark import attempts
+from tidegate.platform.lake.spark import commit_retry
 from tidegate.platform.lake.spark.results import Merging
 from tidegate.platform.operations.silver_rebuild import rebuild_silver
 from tidegate.platform.silver import changes as silver_changes
@@ -34,7 +34,7 @@ from tidegate.platform.silver import merge as silver_merge
 from tidegate.platform.silver.audit.comparison import compare
 from tidegate.platform.silver.audit.key_history import key_history
 from tidegate.platform.silver.merge import MergeResult
-from tidegate.platform.silver.pending import PendingMerge, pending_merge
+from tidegate.platform.silver.pending_merge import PendingMerge, pending_merge
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -420,10 +420,10 @@ def test_f24_a_merge_that_always_loses_gives_up_after_a_bounded_number_of_attemp
         raise PySparkException("somebody was faster", errorClass="DELTA_CONCURRENT_DELETE_READ")
 
     monkeypatch.setattr(silver_merge, "_merge", lose)
-    monkeypatch.setattr(attempts.time, "sleep", lambda _: None)  # type: ignore[attr-defined]
+    monkeypatch.setattr(commit_retry.time, "sleep", lambda _: None)  # type: ignore[attr-defined]
     with pytest.raises(PySparkException, match="somebody was faster"):
         kit.merge(lake, "items")
-    assert len(lost) == attempts.MAX_ATTEMPTS
+    assert len(lost) == commit_retry.MAX_ATTEMPTS
 
 
 _TIES = {"keys": ["id"], "order": "at", "every": 10}

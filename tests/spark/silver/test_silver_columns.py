@@ -13,9 +13,9 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.schema.aligned import align_value, is_same
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, Type
 from tidegate.platform.core.schema.exact_json import exact_json, from_exact_json
+from tidegate.platform.core.schema.field_alignment import align_value, is_same
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.schema.value_encoding import encoding

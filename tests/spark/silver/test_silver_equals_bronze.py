@@ -11,7 +11,7 @@ import pytest
 from tests.spark.conftest import Shell
 from tidegate.assets.silver.comparison_check import COMPARISON_JOB
 from tidegate.platform.cli.commands.why import WhyAnswer, run_why
-from tidegate.platform.silver.audit import chosen_keys, comparison
+from tidegate.platform.silver.audit import comparison, key_selection
 from tidegate.platform.silver.audit.comparison import compare
 from tidegate.platform.silver.audit.key_history import key_history
 from tidegate.platform.silver.merge import merge_table
@@ -79,7 +79,7 @@ def test_a_row_that_bronze_does_not_give_fails_the_check_with_its_key(
     assert _check(lake)[0]
     with monkeypatch.context() as patched:
         # Of a large table, few keys are chosen by their hash. Those of the last batch are compared anyhow.
-        patched.setattr(chosen_keys, "_RANKED", 0)
+        patched.setattr(key_selection, "_RANKED", 0)
         last = compare(lake.lake, lake.spec("items"))
         assert last is not None
         assert (last.keys, last.wrong) == (2, ())

@@ -24,7 +24,7 @@ from tidegate.platform.operations.rebuild import rebuild_table
 from tidegate.platform.operations.silver_rebuild import rebuild_silver
 from tidegate.platform.silver import merge as silver_merge
 from tidegate.platform.silver.audit.comparison import compare
-from tidegate.platform.silver.pending import merge_state
+from tidegate.platform.silver.pending_merge import merge_state
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

@@ -14,7 +14,7 @@ from tidegate.platform.cli.commands.why import WhyAnswer, run_why
 from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.silver.audit.key_history import KeyHistory, key_history
 from tidegate.platform.silver.audit.key_rows import KeyRows
-from tidegate.platform.silver.pending import merge_state
+from tidegate.platform.silver.pending_merge import merge_state
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

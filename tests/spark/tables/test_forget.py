@@ -23,9 +23,9 @@ from tidegate.platform.bronze import run as bronze_run
 from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.forgetting import forget as forgetting
 from tidegate.platform.forgetting.bronze_rows import erase_from_bronze, held_files
-from tidegate.platform.forgetting.find import unsearched_folders
 from tidegate.platform.forgetting.forget import SEAMS, ask, progress, search_subjects, work_off
 from tidegate.platform.forgetting.silver_rows import rows_in_silver
+from tidegate.platform.forgetting.subject_search import unsearched_folders
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.suppression import SubjectProblem
 from tidegate.platform.operations.rebuild import rebuild_table

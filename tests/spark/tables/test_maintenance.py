@@ -13,6 +13,7 @@ import pytest
 from tests.support.lakes.inventory import Line, deliver
 from tests.support.lakes.seams import dying_in
 from tidegate.assets.keys import LakeNames
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.inventory.folder import FolderInventory, folder_inventories, folder_objects
 from tidegate.platform.maintenance import deletion, file_source, tables, vacuum
@@ -133,7 +134,7 @@ def test_the_files_of_a_registered_table_are_the_producer_s(
     log = f"{S3Address.parse_s3a(location).key}/_delta_log/"
     names = [item.key for item in lake.lake.store.objects.list_under(lake.bucket, log)]
     assert any(name.endswith(".checkpoint.parquet") for name in names)
-    with pytest.raises(vacuum.NotOurs, match="is not below the lake root"):
+    with pytest.raises(DataError, match="is not below the lake root"):
         vacuum.vacuum(lake.lake, location, timedelta())
 
 

@@ -12,7 +12,7 @@ from pyspark.errors import PySparkException
 
 from tests.support.log_store.delta_log import DeltaLog
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG
-from tidegate.platform.bronze.removals import TooManyRemovals
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.testing import TestLake
 
@@ -175,7 +175,7 @@ def test_many_removals_at_once_stop_and_ask_and_the_tag_allows_them(tidegate_lak
         lake.delete(f"orders/{id}.parquet")
     version = kit.state(lake, "orders").version
 
-    with pytest.raises(TooManyRemovals, match=f"20 of 21 live files .* {ALLOW_REMOVALS_TAG}=true"):
+    with pytest.raises(DataError, match=f"20 of 21 live files .* {ALLOW_REMOVALS_TAG}=true"):
         lake.materialize("bronze", "orders")
 
     assert kit.state(lake, "orders").version == version
@@ -252,7 +252,7 @@ def test_an_entry_of_a_file_elsewhere_stops_ingestion_and_merges_until_it_is_res
     with pytest.raises(Exception, match=r"TIDEGATE_OWNERSHIP.*outside of the table: s3a") as caught:
         _land(lake, kit, 2)
     assert path in str(caught.value)
-    with pytest.raises(RuntimeError, match="TIDEGATE_OWNERSHIP"):
+    with pytest.raises(DataError, match="TIDEGATE_OWNERSHIP"):
         kit.merge(lake, "orders")
 
     kit.query(lake, f"RESTORE TABLE {{t}} TO VERSION AS OF {version - 1}", t=kit.location(lake, "orders"))

@@ -16,9 +16,10 @@ from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
 from tidegate.platform.cli.commands.redrive import Kind, build_choice, run_redrive
 from tidegate.platform.cli.commands.reset import run_reset
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.lake.lake_root.batches import Batches, GenerationRetired
 from tidegate.platform.operations import reset
-from tidegate.platform.operations.reset import SEAMS, ResetRefused, plan_reset, reset_table
+from tidegate.platform.operations.reset import SEAMS, plan_reset, reset_table
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -147,7 +148,7 @@ def test_a_run_that_removes_files_and_a_reset_lose_no_row_between_them(
 
     with monkeypatch.context() as patch:
         patch.setattr(Batches, "retire", delete_first)
-        with pytest.raises(ResetRefused, match=r"such as sales/b.csv.*They were lost after the reset had been planned"):
+        with pytest.raises(DataError, match=r"such as sales/b.csv.*They were lost after the reset had been planned"):
             _reset(lake, "sales", accept_loss=True)
     assert kit.bronze(lake, "sales", "cast(id AS int)") == before, "nothing was emptied"
     lake.put("sales/b.csv", "id\n2\n")
@@ -161,7 +162,7 @@ def test_a_wrong_birth_is_put_right_and_rows_that_would_not_come_back_are_asked_
 ) -> None:
     """The table is registered, then loaded, then registered again."""
     lake = tidegate_lake([{"name": "orders", "prefix": "orders/", "format": "parquet"}])
-    with pytest.raises(ResetRefused, match="nothing to reset"):
+    with pytest.raises(DataError, match="nothing to reset"):
         plan_reset(lake.lake, lake.key("orders"))
     for id in (1, 2):
         lake.put(f"orders/{id}.parquet", kit.parquet([{"id": id}]))
@@ -179,7 +180,7 @@ def test_a_wrong_birth_is_put_right_and_rows_that_would_not_come_back_are_asked_
     assert lake.lake.delta.table_state(prefix).files == 0, "one table left: the rows would be there twice"
 
     kit.configure(lake, columns={"id": "date"})
-    with pytest.raises(ResetRefused, match=r"none of the 2 files that were tried would get in.*column id is bigint"):
+    with pytest.raises(DataError, match=r"none of the 2 files that were tried would get in.*column id is bigint"):
         _reset(lake, "orders")
     assert kit.bronze(lake, "orders", "id") == [(1,), (2,)]
     assert not [*lake.lake.store.objects.list_under(lake.lake_bucket, lake.lake.store.key("staging", ""))]
@@ -187,7 +188,7 @@ def test_a_wrong_birth_is_put_right_and_rows_that_would_not_come_back_are_asked_
 
     lake.delete("orders/1.parquet")
     kit.configure(lake, mode="register")
-    with pytest.raises(ResetRefused, match=r"1 rows came from 1 objects, such as orders/1.parquet"):
+    with pytest.raises(DataError, match=r"1 rows came from 1 objects, such as orders/1.parquet"):
         _reset(lake, "orders")
     assert kit.bronze(lake, "orders", "id") == [(1,), (2,)]
     _reset(lake, "orders", accept_loss=True)

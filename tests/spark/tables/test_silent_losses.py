@@ -16,6 +16,7 @@ from tidegate.platform.bronze.record import record
 from tidegate.platform.bronze.small_objects import SMALL_BYTES
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.errors import ConfigurationError, DataError
 from tidegate.platform.lake.spark.session import isolated_session
 from tidegate.platform.testing import TestLake
 
@@ -181,7 +182,7 @@ def test_l8_a_mapped_table_is_refused_even_when_this_lake_owns_it(tidegate_lake:
     kit.query(lake, "ALTER TABLE {t} RENAME COLUMN v TO w", t=location)
     lake.put("orders/b.parquet", kit.parquet([{"id": 2, "w": 1}]))
 
-    with pytest.raises(RuntimeError, match=r"column w of bronze\.orders is v in data files"):
+    with pytest.raises(DataError, match=r"column w of bronze\.orders is v in data files"):
         kit.run(lake, "orders")
     assert kit.bronze(lake, "orders", "id, w") == [(1, 1)]
 
@@ -290,7 +291,7 @@ def test_l9_a_batch_that_is_not_the_one_that_landed_touches_neither_ledger_nor_i
     again = lake.lake.delta.add_files(stale.location, batches.uri(stale.n), verify_files=True)
     assert again.digest == landed.batch.digest != stale.digest
 
-    with pytest.raises(RuntimeError, match="carries digest"):
+    with pytest.raises(ConfigurationError, match="carries digest"):
         record(lake.lake.table(table_key), stale, again, "stale", print, begun=0.0)
 
     assert [manifest.id for manifest in store.inbox.waiting_manifests(table_key)] == [waiting.id]

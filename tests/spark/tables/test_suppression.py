@@ -13,6 +13,7 @@ from ulid import ULID
 
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.forgetting.persons import rescued_texts
 from tidegate.platform.core.forgetting.request import ForgetRequest, SubjectKey
 from tidegate.platform.core.schema.sql_literal import literal
@@ -210,7 +211,7 @@ def test_a_subject_that_is_neither_text_nor_a_whole_number_stops_the_table(
     lake = tidegate_lake([_table("texts", format="json")], forget={"secret": {"file": str(secret)}})
     _forget(lake, "1")
     lake.put("texts/1.json", kit.lines({"who": 1.5}))
-    with pytest.raises(RuntimeError, match="column who of texts is double, and a subject"):
+    with pytest.raises(DataError, match="column who of texts is double, and a subject"):
         run_table(lake.lake.table(lake.key("texts")), RunOptions("test", listing=True))
 
 

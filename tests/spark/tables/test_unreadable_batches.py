@@ -11,10 +11,10 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tidegate.platform.bronze import decide as deciding
-from tidegate.platform.bronze.prepare import late_reads
-from tidegate.platform.bronze.prepare.late_reads import ReadTooLong
+from tidegate.platform.bronze.prepare import read_timeouts
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow, Status
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.spark import session
 from tidegate.platform.testing import TestLake
 
@@ -63,7 +63,7 @@ def test_a_batch_that_only_the_server_refuses_is_not_decided_and_the_good_files_
     with monkeypatch.context() as patch:
         patch.setattr(deciding, "_draft_batch", lambda *rest: replace(drafted(*rest), after_version=2**63))
         with pytest.raises(
-            RuntimeError, match=r"(?s)batch 3 of .* was not decided.*after_version: .*no file is at fault"
+            AssertionError, match=r"(?s)batch 3 of .* was not decided.*after_version: .*no file is at fault"
         ):
             kit.run(lake, "loaded")
     assert handle.batches.read(3) is None
@@ -93,8 +93,8 @@ def test_the_server_ends_what_takes_too_long_and_the_next_run_reads_it(
         spark.range(1 << 50).selectExpr("sum(id)").collect()
     assert is_late()
     with monkeypatch.context() as patch:
-        patch.setattr(late_reads, "MAX_SECONDS", 0)
-        with pytest.raises(ReadTooLong, match=r"read loaded/a\.json alone of"):
+        patch.setattr(read_timeouts, "MAX_SECONDS", 0)
+        with pytest.raises(UnavailableError, match=r"read loaded/a\.json alone of"):
             kit.run(lake, "loaded")
     inbox = lake.lake.table(lake.key("loaded")).inbox
     hints = [

@@ -14,19 +14,20 @@ from pyspark.errors import PySparkException
 
 from tests.support.lakes.objects import Objects
 from tidegate.platform.bronze.completion.datasets import plan_datasets
-from tidegate.platform.bronze.completion.whole import failures, record_entering_signals, withdraw
-from tidegate.platform.bronze.prepare.late_reads import ReadTooLong, keep_first_part, limit_reading
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.completion.incomplete_datasets import failures, record_entering_signals, withdraw
+from tidegate.platform.bronze.prepare.read_timeouts import keep_first_part, limit_reading
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.hint import Event, Hint, HintCause
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.bronze.plan import Plan, PlannedHint
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.aws.s3 import Listed
+from tidegate.platform.lake.capacity import TooLarge
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.ledger import Clock
-from tidegate.platform.lake.room import TooLarge
 
 BAD = b"bad"
 
@@ -136,7 +137,7 @@ class World:
         keep_first_part(plan)
         self.reads.append(0.0)
         within = limit_reading(self.fake, plan, self.run_seconds) if self.seconds else nullcontext()
-        with suppress(ReadTooLong), within:
+        with suppress(UnavailableError), within:
             self._record(plan, self._whole(plan))
         return plan
 

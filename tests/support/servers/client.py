@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.support.servers.child import end_with_parent
+from tests.support.servers.death import die_at
 from tidegate.platform.bronze.listener import LogListener
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
@@ -77,9 +78,9 @@ class Client:
         self.seam = seam
         self._marker = folder / f"marker-{name}"
         self._log = folder / f"client-{name}.log"
-        failpoint = {"TIDEGATE_FAILPOINT": f"{seam}:kill:{self._marker}"} if seam else {}
+        death = (seam, self._marker) if seam else None
         self._process = processes.Process(
-            target=_main, args=({**environ, **failpoint}, self._log, table, folder, rounds, merging), daemon=True
+            target=_main, args=(environ, self._log, table, folder, death, rounds, merging), daemon=True
         )
         self._process.start()
 
@@ -143,8 +144,18 @@ class Client:
         return found.stdout.strip().startswith("T")
 
 
-def _main(environ: Mapping[str, str], log: Path, table_key: str, folder: Path, rounds: int, merging: bool) -> None:
+def _main(
+    environ: Mapping[str, str],
+    log: Path,
+    table_key: str,
+    folder: Path,
+    death: tuple[str, Path] | None,
+    rounds: int,
+    merging: bool,
+) -> None:
     end_with_parent(signal.SIGKILL)
+    if death:
+        die_at(*death)
     signal.alarm(_LIFETIME)
     with log.open("ab") as sink:
         os.dup2(sink.fileno(), 1)

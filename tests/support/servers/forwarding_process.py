@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from tests.support.servers.child import end_with_parent
 from tests.support.servers.client import DEADLINE, processes
+from tests.support.servers.death import die_at
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.intake import tick
 from tidegate.platform.lake.aws.clients import Aws
@@ -37,7 +37,7 @@ def run_until_killed(config: Mapping[str, Any], aws: Aws, seam: str, marker: Pat
         seam: the seam.
         marker: a file that the process writes at the seam.
     """
-    process = processes.Process(target=_main, args=(config, aws, f"{seam}:kill:{marker}"), daemon=True)
+    process = processes.Process(target=_main, args=(config, aws, (seam, marker)), daemon=True)
     process.start()
     process.join(DEADLINE)
     assert marker.exists(), f"seam {seam} was not reached; exit code {process.exitcode}"
@@ -46,16 +46,17 @@ def run_until_killed(config: Mapping[str, Any], aws: Aws, seam: str, marker: Pat
 
 def run_to_the_end(config: Mapping[str, Any], aws: Aws) -> None:
     """Take in and forward in a new process until nothing is left."""
-    process = processes.Process(target=_main, args=(config, aws, ""), daemon=True)
+    process = processes.Process(target=_main, args=(config, aws, None), daemon=True)
     process.start()
     process.join(DEADLINE)
     assert process.exitcode == 0
 
 
-def _main(config: Mapping[str, Any], aws: Aws, failpoint: str) -> None:
+def _main(config: Mapping[str, Any], aws: Aws, death: tuple[str, Path] | None) -> None:
     end_with_parent(signal.SIGKILL)
     signal.alarm(_LIFETIME)
-    os.environ["TIDEGATE_FAILPOINT"] = failpoint
+    if death:
+        die_at(*death)
     tick.TICK_SECONDS = HIDDEN_SECONDS
     lake, forwarder = opened(config, aws), Forwarder()
     (queue,) = lake.queues

@@ -21,7 +21,7 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.results import TableState
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 ORDERS, ITEMS, PLAIN, MOVED = "landing.orders", "landing.items", "second.plain", "landing.moved"
 NAMES = {ORDERS: "orders", ITEMS: "items", PLAIN: "plain"}

@@ -28,7 +28,7 @@ from tidegate.assets.runs.tags import TRIGGER_TAG
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.routing.unrouted import Detail, Unrouted
+from tidegate.platform.core.routing.unrouted_events import Detail, Unrouted
 from tidegate.platform.intake import due_tables
 from tidegate.platform.intake import tick as intake_tick
 from tidegate.platform.intake.due_tables import DueTables

@@ -17,7 +17,7 @@ from tidegate.platform.core.events.envelopes import open_body, unwrap_publicatio
 from tidegate.platform.core.events.row_queue import RowOrigin, row_of
 from tidegate.platform.core.foreign_json import MAX_LEVELS, foreign_json, foreign_row
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
-from tidegate.platform.forgetting.kept_row import parsed_object
+from tidegate.platform.forgetting.row_redaction import parsed_object
 from tidegate.platform.operations.redrive import message_from_body
 
 _URI = "s3://inventories/of/landing/daily/2026-01-01T00-00Z/manifest.json"

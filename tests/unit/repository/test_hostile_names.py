@@ -33,7 +33,7 @@ from tidegate.assets.health.report import HealthReport
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import evaluation_event, kept_description
 from tidegate.assets.presentation.columns import column_changes, column_schema
-from tidegate.assets.presentation.copied_sql import format_queries
+from tidegate.assets.presentation.example_queries import format_queries
 from tidegate.assets.presentation.markdown import list_lines
 from tidegate.assets.presentation.plot import bars
 from tidegate.assets.presentation.run_log import RunLog
@@ -55,6 +55,7 @@ from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.yaml_document import flow
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.markdown import cell
 from tidegate.platform.core.schema.column_types import Field, fold_name, quote_name
@@ -65,7 +66,7 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.expectations import expectations
 from tidegate.platform.core.wording import command, one_line
 from tidegate.platform.silver.audit.key_history import KeyHistory
-from tidegate.platform.silver.expect.collapse import Collapse
+from tidegate.platform.silver.expect.collapsed_rows import Collapse
 
 #: What Glue takes in a name: a line of letters, in up to 255 bytes.
 _GLUE = re.compile("[\t\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]+")
@@ -138,7 +139,7 @@ def _descriptions_of_checks(name: str) -> None:
     instance: Any = SimpleNamespace(
         event_log_storage=SimpleNamespace(get_latest_materialization_storage_ids=lambda assets: {})
     )
-    asset, error = dg.AssetKey("t"), RuntimeError(f"no column {name}")
+    asset, error = dg.AssetKey("t"), DataError(f"no column {name}")
     (apart,) = results_of_merge(spec, asset, merged, instance)
     health: Any = SimpleNamespace(**dict.fromkeys(("behind", "unknown", "tables", "routes", "queues"), ()), dead=0)
     kept = kept_description(evaluation_event(apart))

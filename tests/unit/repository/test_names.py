@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.names import mood_findings, name_findings
+from tests.support.names import module_problem, mood_findings, name_findings
 from tests.support.tracked import ROOT, tracked
 
 PRODUCT = ("platform/", "assets/", "sensors/", "resources/", "tidegate/")
@@ -77,6 +77,36 @@ def test_names_say_what_a_function_does_or_gives() -> None:
         if path.suffix == ".py":
             findings = name_findings(path.read_text(encoding="utf-8"), product=name.startswith(PRODUCT))
             found += [f"{name}:{finding.line}: {finding.problem}" for finding in findings]
+    assert not found, "docs/internals/style.md says how we name:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("late", "adjective"),
+        ("united", "participle"),
+        ("pending", "participle"),
+        ("no_text", "preposition"),
+        ("any_of", "preposition"),
+        ("held_back", "preposition"),
+        ("beside", "beside"),
+    ],
+)
+def test_a_bad_name_of_a_module_is_found(name: str, problem: str) -> None:
+    assert problem in (module_problem(name) or "")
+
+
+@pytest.mark.parametrize("name", ["__init__", "after_load", "billing", "late_buckets", "merge", "pending_merge", "s3"])
+def test_a_good_name_of_a_module_is_left_alone(name: str) -> None:
+    assert module_problem(name) is None
+
+
+def test_modules_have_the_nouns_of_what_is_in_them() -> None:
+    found = []
+    for path in tracked():
+        name = path.relative_to(ROOT).as_posix()
+        if path.suffix == ".py" and name.startswith(PRODUCT) and (problem := module_problem(path.stem)):
+            found.append(f"{name}: {problem}")
     assert not found, "docs/internals/style.md says how we name:\n" + "\n".join(found)
 
 

@@ -85,7 +85,7 @@ VOLUME = {"files", "rows", "bytes", "oldest_event_age_seconds"}
             "Silver: `silver/<name>`",
             VOLUME
             | keys_of("assets/silver/report.py", "columns_metadata", "merge_metadata", "table_metadata")
-            | keys_of("platform/silver/expect/collapse.py", "metadata"),
+            | keys_of("platform/silver/expect/collapsed_rows.py", "metadata"),
         ),
         ("Health: `lake_health`", keys_of("assets/health/report.py", "metadata")),
         ("Routes: `routes/<name>`", keys_of("assets/routes/report.py", "metadata")),

@@ -15,13 +15,14 @@ from tests.support.tracked import ROOT, tracked
 from tidegate.platform.bronze.prepare.formats.json_files import is_by_line
 from tidegate.platform.cli.check.lake import _owners
 from tidegate.platform.core.completion.named_parts import named_parts
+from tidegate.platform.core.errors import TidegateError
 from tidegate.platform.core.events.envelopes import open_body, unwrap_publication
 from tidegate.platform.core.events.row_queue import RowOrigin, row_of
 from tidegate.platform.core.foreign_json import MAX_VALUES, foreign_json, foreign_row
-from tidegate.platform.core.forwarding.bodies import split_in_halves
+from tidegate.platform.core.forwarding.message_bodies import split_in_halves
 from tidegate.platform.core.infer.avro_schema import read_stated_columns, schema_of_file
 from tidegate.platform.core.inventory.manifest import Inventory
-from tidegate.platform.forgetting.kept_row import parsed_object
+from tidegate.platform.forgetting.row_redaction import parsed_object
 from tidegate.platform.lake.forwarding import unwrap_arrays
 from tidegate.platform.operations.redrive import message_from_body
 
@@ -35,21 +36,21 @@ _BOUNDS = {
     "names of members; no value is built": ["platform/core/forgetting/mentions.py"],
     "64 KiB of a line": ["platform/bronze/prepare/formats/json_files.py"],
     "a message of SQS, of which values were counted": ["platform/core/webhook/delivery.py"],
-    "the first 1 MiB of a file, for `tidegate infer`": ["platform/core/infer/sniff.py"],
+    "the first 1 MiB of a file, for `tidegate infer`": ["platform/core/infer/text_format.py"],
     "a footer of 64 MiB, in a process of its own": [
-        *(f"platform/core/files/parquet/{name}.py" for name in ("footer", "readable")),
+        *(f"platform/core/files/parquet/{name}.py" for name in ("footer", "spark_support")),
     ],
-    "rows of 64 MiB, in a process of its own": ["platform/core/files/parquet/copying.py"],
+    "rows of 64 MiB, in a process of its own": ["platform/core/files/parquet/parquet_copy.py"],
     "64 MiB of files that were staged": ["platform/bronze/prepare/load/repeated_messages.py"],
     "the rows of a key that a person, or a comparison, asks for": [
         "platform/core/row_json.py",
-        "platform/core/silver/fates/row_fates.py",
+        "platform/core/silver/audit/row_outcomes.py",
         "platform/core/silver/key_values.py",
         "platform/silver/audit/comparison.py",
     ],
     "a file of an operator": [
         "platform/cli/options.py",
-        "platform/cloud/page.py",
+        "platform/cloud/policy_page.py",
         "platform/core/config/yaml_document.py",
         "platform/core/storage/price_list.py",
     ],
@@ -73,14 +74,17 @@ _BOUNDS = {
         "platform/core/completion/waiting_datasets.py",
         "platform/core/forgetting/subject_columns.py",
         "platform/core/forgetting/request.py",
-        "platform/core/forwarding/outgoing.py",
+        "platform/core/forwarding/outbox_message.py",
         "platform/core/silver/export_manifest.py",
         "platform/core/silver/recorded_options.py",
         "platform/core/silver/subject_paths.py",
         "platform/core/storage/history.py",
         "platform/silver/export.py",
         "platform/silver/truncate.py",
-        *(f"sensors/{name}.py" for name in ("forward", "health", "reconcile", "intake/sensor", "intake/unrouted")),
+        *(
+            f"sensors/{name}.py"
+            for name in ("forward", "health", "reconcile", "intake/sensor", "intake/unrouted_report")
+        ),
         "platform/lake/lake_root/",
     ],
     "a part that is not part of a lake": ["platform/demo/", "platform/local/"],
@@ -148,7 +152,7 @@ def _of(shape: str, characters: int) -> str:
 
 def _peak(work: Callable[[], object]) -> int:
     tracemalloc.start()
-    with suppress(ValueError, RuntimeError):
+    with suppress(ValueError, TidegateError):
         work()
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

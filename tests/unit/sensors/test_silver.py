@@ -20,8 +20,8 @@ from tests.unit.conftest import Paper
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.silver.asset import build_silver_assets
 from tidegate.platform.lake.ledger import Clock
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
-from tidegate.platform.silver.pending import BronzeGone
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
+from tidegate.platform.silver.pending_merge import BronzeGone
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors import silver
 from tidegate.sensors.silver import build_silver_triggers

@@ -12,8 +12,8 @@ from typing import BinaryIO, cast
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers
 from tidegate.platform.core.schema.column_types import fold_name
-from tidegate.platform.lake.room import TooLarge
-from tidegate.platform.lake.time_left import seconds_left
+from tidegate.platform.lake.capacity import TooLarge
+from tidegate.platform.lake.deadline import seconds_left
 
 #: Characters of the longest row that is read.
 MAX_ROW_CHARACTERS = 1 << 26

@@ -13,11 +13,11 @@ from pyspark.errors import PySparkException
 
 from tidegate.platform.bronze.prepare.formats.format import Format, Known, SourceFile
 from tidegate.platform.bronze.prepare.load.server_losses import require_server, sets_to_read
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.infer.avro_schema import HEAD_BYTES, schema_of_file
-from tidegate.platform.core.infer.sniff import FileSample, SniffedFile, check_names
+from tidegate.platform.core.infer.text_format import FileSample, SniffedFile, check_names
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import Field, fold_name
 from tidegate.platform.core.schema.misfit import Misfit

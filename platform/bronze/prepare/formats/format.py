@@ -8,11 +8,11 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.parquet.footer import Footer
-from tidegate.platform.core.infer.sniff import FileSample, SniffedFile
+from tidegate.platform.core.infer.text_format import FileSample, SniffedFile
 from tidegate.platform.core.keys.file_format import FileFormat
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.table_schema import Policy, TableSchema

@@ -10,16 +10,17 @@ from collections.abc import Collection, Mapping, Sequence
 
 from pyspark.sql import functions as F
 
-from tidegate.platform.bronze.prepare.inventories.newest import newest_keys_below
+from tidegate.platform.bronze.prepare.inventories.newest_deliveries import newest_keys_below
 from tidegate.platform.bronze.prepare.inventories.stage import Entry, prove_entry, stage
 from tidegate.platform.bronze.prepare.load.replaced_rows import found_with_entries
 from tidegate.platform.bronze.prepare.load.source_columns import SOURCE_FIELDS
 from tidegate.platform.bronze.prepare.table_columns import present_schema, refusal
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.batch import Remove, SignalDecision
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status, shorten_reason
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Candidate
+from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.core.inventory.columns import PARTITIONS, first_columns, with_fields
 from tidegate.platform.core.inventory.delivery import (
     Delivery,
@@ -47,8 +48,8 @@ def prepare_inventories(table: Table, work: BatchDraft) -> PreparedBatch:
     newest one cannot enter, the one before it is tried.
 
     Raises:
-        RuntimeError: the table was born with other columns.
-        ServerLost: the Spark server was lost.
+        ConfigurationError: the table was born with other columns.
+        SparkUnreachable: the Spark server was lost.
         PySparkException: Spark failed, and no inventory is known to be at fault.
     """
     return _Preparation(table, work).run()
@@ -66,7 +67,7 @@ class _Preparation:
     def run(self) -> PreparedBatch:
         base = self.prepared.base = present_schema(self.table, self.work)
         if base and base.partitions != PARTITIONS:
-            raise RuntimeError(
+            raise ConfigurationError(
                 f"bronze.{self.work.birth.name} has the columns of other files, and `mode: inventory` in lake.yaml "
                 "needs those of inventories: give the table its old mode, or start it over (tidegate reset)"
             )
@@ -209,7 +210,7 @@ def live_subject_files(delta: Delta, birth: Birth, subjects: Collection[Subject]
     """Return the live entries of some subjects, as of one version of the table.
 
     Raises:
-        RuntimeError: another writer committed to the table during each attempt.
+        UnavailableError: another writer committed to the table during each attempt.
     """
 
     def find() -> Sequence[str]:

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.bronze.prepare.load.source_columns import event_micros
 from tidegate.platform.bronze.prepare.load.spark_errors import Fault, explain_error, fault_of
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import BatchDraft, Candidate

@@ -7,15 +7,15 @@ from collections.abc import Hashable, Iterable, Sequence
 from tidegate.platform.bronze.prepare.formats.csv_bytes import MAX_CELLS, MAX_ROW_CHARACTERS
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.load.readable_files import is_gzip, open_stored_bytes, source_file
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.bronze.small_objects import Held
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import StoreError
+from tidegate.platform.lake.capacity import TooLarge, run_bounded
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.room import TooLarge, run_bounded
 from tidegate.platform.lake.threads import parallel
 
 

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.load.server_losses import require_server, sets_to_read
 from tidegate.platform.bronze.prepare.load.spark_errors import Fault, explain_error, fault_of
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.lake import Table
 
@@ -46,7 +46,7 @@ class FaultyFiles:
             The files, without those at fault.
 
         Raises:
-            ServerLost: the Spark server was lost. A note says which files it was reading.
+            SparkUnreachable: the Spark server was lost. A note says which files it was reading.
             PySparkException: Spark failed, and no file is known to be at fault.
         """
         if not files:
@@ -79,7 +79,7 @@ class FaultyFiles:
             The files, without those at fault, and what `bring` returned; None if no file is left.
 
         Raises:
-            ServerLost: the Spark server was lost. A note says which files it was reading.
+            SparkUnreachable: the Spark server was lost. A note says which files it was reading.
             PySparkException: Spark failed, and no file is known to be at fault.
         """
         before = self._prepared.schema

@@ -17,9 +17,9 @@ from tidegate.platform.bronze.prepare.load.replaced_rows import Replacing
 from tidegate.platform.bronze.prepare.load.row_counts import RowCounts, require_all
 from tidegate.platform.bronze.prepare.load.server_losses import quarantine_reason, sets_to_read
 from tidegate.platform.bronze.prepare.load.source_columns import source, source_address
-from tidegate.platform.bronze.prepare.load.suppressed import stage_suppressed
+from tidegate.platform.bronze.prepare.load.suppressed_rows import stage_suppressed
 from tidegate.platform.bronze.prepare.table_columns import rescued_column
-from tidegate.platform.bronze.prepared import PreparedBatch, keep_named_folders
+from tidegate.platform.bronze.prepared_batch import PreparedBatch, keep_named_folders
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Candidate
@@ -45,7 +45,7 @@ def prepare_load(table: Table, work: BatchDraft) -> PreparedBatch:
 
     Raises:
         StoreError: S3 did not answer.
-        ServerLost: the Spark server was lost while it read files.
+        SparkUnreachable: the Spark server was lost while it read files.
         PySparkException: Spark failed, and no file is known to be at fault.
     """
     return Load(table, work).run()

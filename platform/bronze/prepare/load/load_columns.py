@@ -10,7 +10,7 @@ from tidegate.platform.bronze.prepare.formats.format import Known, SourceFile
 from tidegate.platform.bronze.prepare.load.candidates import group_files
 from tidegate.platform.bronze.prepare.load.row_counts import RowCounts
 from tidegate.platform.bronze.prepare.load.source_columns import SOURCE_FIELDS
-from tidegate.platform.bronze.prepare.load.suppressed import stage_suppressed
+from tidegate.platform.bronze.prepare.load.suppressed_rows import stage_suppressed
 from tidegate.platform.bronze.prepare.table_columns import (
     path_columns,
     present_schema,
@@ -21,7 +21,7 @@ from tidegate.platform.bronze.prepare.table_columns import (
     with_configured,
     with_rescued,
 )
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.schema.column_reference import type_at
@@ -31,7 +31,7 @@ from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_new_name
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.schema.united import narrowest_columns
+from tidegate.platform.core.schema.type_union import narrowest_columns
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.suppression import Suppression
 

@@ -16,13 +16,13 @@ from tidegate.platform.bronze.prepare.scratch_object import scratch_object
 from tidegate.platform.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Held, content
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers, read_beginning
+from tidegate.platform.core.keys.binary_files import explain_binary
 from tidegate.platform.core.keys.file_format import GZIP, refusal
-from tidegate.platform.core.keys.no_text import explain_binary
 from tidegate.platform.core.keys.s3_address import S3Object, plain_address
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.aws.bucket import Bucket
+from tidegate.platform.lake.capacity import SMALL, SMALL_FILE, Bounded, TooLarge, name_full_disk, run_bounded
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.room import SMALL, SMALL_FILE, Bounded, TooLarge, name_full_disk, run_bounded
 
 
 def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:

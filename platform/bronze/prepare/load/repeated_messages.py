@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from tidegate.platform.bronze.prepare.load.replaced_rows import Replacing
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.bronze.plan import BatchDraft
@@ -27,7 +27,7 @@ from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.core.times import to_millis
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.spark.any_of import any_of
+from tidegate.platform.lake.spark.conditions import any_of
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.threads import parallel
 

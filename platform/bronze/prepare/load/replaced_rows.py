@@ -13,10 +13,11 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add, Remove
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -71,7 +72,7 @@ class Replacing:
             Keys of the candidates that must wait so that no more bytes are written again. Never all candidates wait.
 
         Raises:
-            RuntimeError: another writer committed to the table during each attempt.
+            UnavailableError: another writer committed to the table during each attempt.
         """
         again = [candidate for candidate in candidates if candidate.replaces is not None]
         if not again:
@@ -191,7 +192,7 @@ def found_with_entries(
         path: returns the path of a file, relative to the table.
 
     Raises:
-        RuntimeError: another writer committed to the table during each attempt.
+        UnavailableError: another writer committed to the table during each attempt.
     """
     for _ in range(_MAX_ATTEMPTS):
         version = delta.table_state(location).version
@@ -199,7 +200,7 @@ def found_with_entries(
         entries = delta.live_entries(location, [path(file) for file in files])
         if delta.table_state(location).version == version:
             return files, entries
-    raise RuntimeError(
+    raise UnavailableError(
         f"others committed to {name} during each of {_MAX_ATTEMPTS} looks for the rows of files that are read again. "
         "Nothing was changed: run the table again"
     )

@@ -59,11 +59,11 @@ def require_all(table_key: str, written: int, counted: Mapping[str, RowCounts]) 
     """Check that Spark wrote as many rows as it found good.
 
     Raises:
-        RuntimeError: it wrote more or fewer.
+        AssertionError: it wrote more or fewer.
     """
     good = sum(counts.good for counts in counted.values())
     if written != good:
-        raise RuntimeError(
+        raise AssertionError(
             f"Spark read {good} rows of {table_key} and wrote {written}; nothing is committed. Please report this with "
             "the keys of the batch"
         )

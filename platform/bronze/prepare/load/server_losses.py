@@ -21,7 +21,7 @@ from tidegate.platform.core.bronze.plan import Candidate, Plan, candidate_hints
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 #: Files with equally many losses are read in this many sets. So the file at fault is alone after two more losses, even
 #: among ten thousand files.
@@ -32,19 +32,11 @@ _MAX_LOSSES_ALONE = 2
 _ENDED = "OPERATION_CANCELED"
 
 
-class TableRests(UnavailableError, RuntimeError):
-    """The table rests: while its files were read, the Spark server was lost too often."""
-
-
-class ServerLost(SparkUnreachable):
-    """The Spark server was lost, or was restarted, while it read files."""
-
-
 def require_server(table: Table, files: Sequence[SourceFile]) -> None:
     """Check after a failure that the server is alive. If it was lost, record that it was reading these files.
 
     Raises:
-        ServerLost: the server was lost.
+        SparkUnreachable: the server was lost.
     """
     try:
         table.delta.check_session_alive()
@@ -54,7 +46,7 @@ def require_server(table: Table, files: Sequence[SourceFile]) -> None:
         raise server_lost(table, files) from error
 
 
-def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
+def server_lost(table: Table, files: Sequence[SourceFile]) -> SparkUnreachable:
     """Record durably which files were being read. Returns the error to raise."""
     alone = len(files) == 1
     hints = [Hint(file.candidate.key, ServerLoss(file.candidate.found.etag, alone)) for file in files]
@@ -63,7 +55,7 @@ def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
     if until is not None:
         table.inbox.put([Manifest.create_rest(table.table_key, until)])
     files_text = f"{files[0].candidate.key} alone" if alone else f"{len(files)} files"
-    return ServerLost(
+    return SparkUnreachable(
         f"the Spark server was lost while it read {files_text} of {table.table_key}; its log says why. Nothing was "
         "changed: the next run reads them in smaller sets, and a file with which the server is lost twice is "
         "quarantined" + ("" if until is None else _resting_text(table.table_key, until))
@@ -78,11 +70,11 @@ def require_awake(table: Table, waiting: Iterable[WaitingManifest]) -> None:
         waiting: its manifests.
 
     Raises:
-        TableRests: it rests.
+        UnavailableError: it rests.
     """
     until = max((rest_of(manifest.id) for manifest in waiting), default=0.0)
     if until > time.time():
-        raise TableRests(f"no files of {table.table_key} are read now{_resting_text(table.table_key, until)}")
+        raise UnavailableError(f"no files of {table.table_key} are read now{_resting_text(table.table_key, until)}")
 
 
 def _resting_text(table: str, until: float) -> str:

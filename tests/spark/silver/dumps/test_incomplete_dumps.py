@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tidegate.platform.silver.audit.key_rows import KeyRows
 from tidegate.platform.silver.dumps.incomplete_dumps import incomplete_dumps
-from tidegate.platform.silver.pending import merge_state
+from tidegate.platform.silver.pending_merge import merge_state
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]

@@ -16,7 +16,7 @@ from dagster._core.storage.partition_status_cache import AssetPartitionStatus
 from tests.unit.conftest import Paper
 from tidegate.assets.bronze import asset
 from tidegate.assets.bronze.asset import previous_report
-from tidegate.assets.bronze.previous import PendingCleanup, PreviousReport, TableSnapshot, row_count
+from tidegate.assets.bronze.previous_report import PendingCleanup, PreviousReport, TableSnapshot, row_count
 from tidegate.assets.bronze.report import MAX_LISTED_OBJECTS, PARTITION_ROWS, SAID_BEFORE, TableReport, check_specs
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.columns import column_changes, column_schema

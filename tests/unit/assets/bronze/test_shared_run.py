@@ -15,7 +15,7 @@ from dagster._core.test_utils import create_run_for_test
 
 from tests.unit.conftest import Paper
 from tidegate.assets.bronze import asset
-from tidegate.assets.bronze.previous import PreviousReport, TableSnapshot
+from tidegate.assets.bronze.previous_report import PreviousReport, TableSnapshot
 from tidegate.assets.bronze.report import TableReport
 from tidegate.assets.bronze.shared_run import SharedRun
 from tidegate.assets.keys import SHARED_JOB, LakeNames

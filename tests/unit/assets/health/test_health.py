@@ -37,7 +37,7 @@ from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.forwarding.outgoing import OutboxName, Outgoing
+from tidegate.platform.core.forwarding.outbox_message import OutboxName, Outgoing
 from tidegate.platform.core.health.alarms import PERIOD, template
 from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth
 from tidegate.platform.core.health.metrics import metric_data, requests

@@ -27,7 +27,7 @@ from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
 from tidegate.platform.core.storage.uploads import BucketUploads, Lifecycle, Upload, UploadsReport
 from tidegate.platform.definitions import build_definitions
 from tidegate.platform.inventory.costs.reads import Reads
-from tidegate.platform.inventory.grown import KnownGrowth
+from tidegate.platform.inventory.growth import KnownGrowth
 from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 

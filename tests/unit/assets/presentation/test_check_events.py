@@ -89,5 +89,5 @@ def test_a_result_is_kept_with_its_description() -> None:
     result = check_result(asset_key=dg.AssetKey("t"), check_name="c", passed=True, description=text)
     assert (evaluation_event(result).description, kept_description(evaluation_event(result))) == ("a\\_b is new", text)
     assert kept_description(evaluation_event(with_description(result, None))) is None
-    with pytest.raises(ValueError, match="only a step can log"):
+    with pytest.raises(AssertionError, match="only a step can log"):
         evaluation_event(dg.AssetCheckResult(passed=True))

@@ -16,7 +16,7 @@ from tidegate.assets.silver.expectation_checks import results_of_merge
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.silver.expectations import Expectation, OnViolation
-from tidegate.platform.silver.expect.collapse import Collapse
+from tidegate.platform.silver.expect.collapsed_rows import Collapse
 from tidegate.platform.silver.merge import MergeResult
 from tidegate.resources.lake_resource import LakeResource
 

@@ -122,7 +122,7 @@ def test_a_dataset_with_a_part_or_signal_that_cannot_be_recorded_waits_and_says_
 @pytest.mark.usefixtures("batch")
 def test_what_is_not_a_file_s_fault_decides_nothing_and_blames_no_file(refusal: BatchRefusal) -> None:
     table = Table(refusal)
-    with pytest.raises(RuntimeError, match=rf"not decided.*{refusal.problem}.*no file is at fault") as found:
+    with pytest.raises(AssertionError, match=rf"not decided.*{refusal.problem}.*no file is at fault") as found:
         _decide(table)
     assert not isinstance(found.value, UnreadableFiles)
     assert table.decided == []

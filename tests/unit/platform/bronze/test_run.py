@@ -14,10 +14,10 @@ from tidegate.platform.bronze import run
 from tidegate.platform.bronze.decide import UnreadableFiles
 from tidegate.platform.bronze.listener import RunListener
 from tidegate.platform.bronze.options import RunOptions
-from tidegate.platform.bronze.prepare.late_reads import MAX_SECONDS
-from tidegate.platform.bronze.prepare.load.server_losses import TableRests
+from tidegate.platform.bronze.prepare.read_timeouts import MAX_SECONDS
 from tidegate.platform.bronze.run import MAX_BATCHES, run_table
 from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.ledger import Clock
 from tidegate.platform.lake.spark.results import CommitResult
 from tidegate.platform.maintenance.compaction import EVERY
@@ -185,6 +185,6 @@ def test_a_table_that_rests_is_read_only_for_a_person(monkeypatch: pytest.Monkey
     table.spec = SimpleNamespace(inventory=None)
     table.key = SimpleNamespace(uri="s3://landing/t")
     table.birth = None
-    with pytest.raises(TableRests, match=r"landing\.t rests until"):
+    with pytest.raises(UnavailableError, match=r"landing\.t rests until"):
         run._next_batch(table, RunOptions("test", listing=False), RunListener(), 0.0, first=False)
     assert run._next_batch(table, RunOptions("test", listing=True), RunListener(), 0.0, first=False) is None

@@ -10,7 +10,7 @@ from tidegate.platform.cli.environment import Client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.lake.settings import LAKE, Settings
 from tidegate.platform.lake.spark.remote import REMOTE
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 SERVERS = {REMOTE: "sc://127.0.0.1:1", "AWS_REGION": "eu-west-1"}
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from tidegate.platform.cli.check.check import run_check
 from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.local.stack_file import StackLock, make_home
 from tidegate.platform.query.frame import explain_missing_table
 
@@ -73,5 +73,5 @@ def test_the_error_of_a_table_without_rows_names_where_its_files_are(
 
 def test_a_home_that_cannot_be_made_is_reported_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(LocalStackError, match="file/home cannot be created: Not a directory; choose another folder"):
+    with pytest.raises(UnavailableError, match="file/home cannot be created: Not a directory; choose another folder"):
         make_home(tmp_path / "file" / "home")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,11 @@ from botocore.exceptions import ClientError, NoCredentialsError, ProfileNotFound
 from typer.testing import CliRunner
 
 from tests.support.servers.child import ending_with_us
+from tidegate.platform.cli import main as command
 from tidegate.platform.cli.check.check import run_check
 from tidegate.platform.cli.main import app, explain_error
 from tidegate.platform.cli.terminal import command_console
+from tidegate.platform.core.errors import BadSetting, BadValue, ConfigurationError, DataError, UnavailableError
 from tidegate.platform.lake.aws.s3 import StoreError
 
 _WAITS = """
@@ -83,6 +86,34 @@ def test_a_check_without_a_way_to_aws_says_the_same(
     said = capsys.readouterr().out
     assert "no AWS region is set" in said
     assert "no local platform runs on" in said
+
+
+def raising(error: Exception) -> Callable[..., None]:
+    def run(**options: object) -> None:
+        raise error
+
+    return run
+
+
+@pytest.mark.parametrize("kind", [BadSetting, BadValue, ConfigurationError, DataError, UnavailableError, StoreError])
+def test_an_error_of_each_kind_is_one_line_and_the_exit_code_1(
+    kind: type[Exception], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "app", raising(kind("what is wrong: what to do")))
+    with pytest.raises(SystemExit) as end:
+        command.main()
+    assert end.value.code == "error: what is wrong: what to do"  # Python prints a text, and exits with 1
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_bug_has_a_trace_and_the_exit_code_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "app", raising(AssertionError("this cannot be")))
+    with pytest.raises(SystemExit) as end:
+        command.main()
+    assert end.value.code == 1
+    assert capsys.readouterr().err.startswith("error: this cannot be\n\nTraceback")
 
 
 @pytest.mark.parametrize(("typed", "completed"), [("tidegate mai", "maintain"), ("tidegate status --js", "--json")])

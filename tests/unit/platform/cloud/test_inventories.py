@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tidegate.platform.cloud.address import Address
+from tidegate.platform.cloud.arns import Address
 from tidegate.platform.cloud.inventories import WantedInventories, differences
 from tidegate.platform.core.config.inventories import InventoriesSpec
 from tidegate.platform.core.keys.s3_address import S3Address

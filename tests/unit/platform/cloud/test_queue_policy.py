@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tidegate.platform.cloud.queue_policy import other_senders
-from tidegate.platform.cloud.wanted import queue_policy
+from tidegate.platform.cloud.requirements import queue_policy
 
 QUEUE = "arn:aws:sqs:eu-west-1:111122223333:events"
 BUCKET, TOPIC = "arn:aws:s3:::landing", "arn:aws:sns:eu-west-1:111122223333:topic"

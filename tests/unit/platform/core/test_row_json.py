@@ -13,9 +13,9 @@ from pyspark.sql import types as T
 from tidegate.platform.cli.commands.sql import json_text
 from tidegate.platform.core.foreign_json import MAX_LEVELS
 from tidegate.platform.core.row_json import flatten_deep_json, row_json
-from tidegate.platform.core.silver.fates.intervals import json_values
-from tidegate.platform.core.silver.fates.key_row import KeyRow
-from tidegate.platform.core.silver.fates.row_fates import with_given_values
+from tidegate.platform.core.silver.audit.intervals import json_values
+from tidegate.platform.core.silver.audit.key_row import KeyRow
+from tidegate.platform.core.silver.audit.row_outcomes import with_given_values
 
 #: Levels of the deepest VARIANT of Spark.
 LEVELS = 1_000

@@ -14,7 +14,7 @@ from tests.support.lakes import samples
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.forgetting.request import ForgetRequest
-from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.forwarding.outbox_message import Outgoing
 from tidegate.platform.core.silver.export_manifest import ExportMark
 from tidegate.platform.core.stored_members import NewerVersionError
 from tidegate.platform.lake.lake_root.batches import _retirement

@@ -12,10 +12,11 @@ import pytest
 
 from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import parse_sql_type
-from tidegate.platform.forgetting.forget import ForgetRefused, ask, search_subjects, work_off
+from tidegate.platform.forgetting.forget import ask, search_subjects, work_off
 from tidegate.platform.lake.suppression import SubjectProblem
 
 
@@ -26,9 +27,9 @@ from tidegate.platform.lake.suppression import SubjectProblem
 )
 def test_a_text_that_is_not_an_identity_is_refused_before_anything_is_read(subject: str) -> None:
     lake = cast(Any, None)
-    with pytest.raises(ForgetRefused, match="an identity is empty, or begins or ends with a space"):
+    with pytest.raises(DataError, match="an identity is empty, or begins or ends with a space"):
         ask(lake, "person", ["41", subject], "eva")
-    with pytest.raises(ForgetRefused, match="an identity is empty"):
+    with pytest.raises(DataError, match="an identity is empty"):
         search_subjects(lake, "person", [subject])
 
 
@@ -43,7 +44,7 @@ def test_a_request_is_not_done_while_lake_yaml_lacks_a_table_that_had_rows_of_it
     lake: Any = SimpleNamespace(
         store=SimpleNamespace(forgotten=forgotten), config=SimpleNamespace(tables=[other]), delta=None
     )
-    with pytest.raises(ForgetRefused, match=r"r1 found rows of its persons in orders, and lake.yaml no longer has it"):
+    with pytest.raises(DataError, match=r"r1 found rows of its persons in orders, and lake.yaml no longer has it"):
         work_off(lake, "run")
 
 

@@ -16,7 +16,7 @@ from tidegate.platform.core.forgetting.request import SubjectKey
 from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.forgetting import kept_objects as kept_module
 from tidegate.platform.forgetting.kept_objects import KeptLines, erase_kept_objects, kept_objects
-from tidegate.platform.lake import room
+from tidegate.platform.lake import capacity
 from tidegate.platform.lake.aws.s3 import ObjectChanged, StoreError
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.suppression import Suppression
@@ -237,7 +237,7 @@ def test_long_lines_are_held_one_after_another(monkeypatch: pytest.MonkeyPatch) 
         def __exit__(self, *_: object) -> None:
             pass
 
-    monkeypatch.setattr(room, "_ALONE", Lock())
+    monkeypatch.setattr(capacity, "_ALONE", Lock())
     assert _lines(_Store(b"x" * SMALL + b"\n-\n")).count() == (1, True)
     assert not alone
     assert _lines(_Store(b"x" * (SMALL + PIECE + 1) + b"\n-\n")).count() == (1, True)

@@ -16,7 +16,7 @@ from tidegate.platform.intake.held_events import HeldEvents
 from tidegate.platform.intake.tick import listen, take_in
 from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.s3 import StoreError
-from tidegate.platform.lake.lake_root.held import MAX_MANIFESTS
+from tidegate.platform.lake.lake_root.held_events import MAX_MANIFESTS
 from tidegate.platform.lake.lake_root.inbox import TableInbox
 from tidegate.platform.lake.lake_root.store import LakeStore
 

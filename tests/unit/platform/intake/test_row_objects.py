@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tidegate.platform.bronze import decide
 from tidegate.platform.bronze.prepare.load.repeated_messages import drop_repeated_messages
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake

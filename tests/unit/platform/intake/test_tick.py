@@ -26,7 +26,7 @@ from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.discovery import NewTables, room_today
-from tidegate.platform.core.routing.unrouted import Detail, Unrouted
+from tidegate.platform.core.routing.unrouted_events import Detail, Unrouted
 from tidegate.platform.intake import message_routing
 from tidegate.platform.intake import tick as intake_tick
 from tidegate.platform.intake.due_tables import (
@@ -47,7 +47,7 @@ from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake_root.inbox import Backlog
 from tidegate.platform.lake.lake_root.store import LakeStore
-from tidegate.sensors.intake.unrouted import evaluate_checks
+from tidegate.sensors.intake.unrouted_report import evaluate_checks
 from tidegate.sensors.run_history import backoff_seconds
 
 LAKE = LakeConfig.model_validate(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake import sql_names
 from tidegate.platform.lake.lake import Lake
@@ -95,7 +96,7 @@ def test_a_table_that_cannot_be_named_is_left_out_and_hinders_nothing(monkeypatc
         "table lake.quarantine has no SQL names: no view today",
     ]
     assert given == [(key["orders"], "orders")]
-    with pytest.raises(RuntimeError, match="its log is broken"):
+    with pytest.raises(DataError, match="its log is broken"):
         SqlNames(lake).name_table(key["torn"])
 
 

@@ -13,7 +13,7 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.lake import MaintainSpec
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.spark.results import CompactionResult
-from tidegate.platform.lake.spark.upkeep import CheckpointState, Mergeable
+from tidegate.platform.lake.spark.table_maintenance import CheckpointState, Mergeable
 from tidegate.platform.maintenance.tables import (
     MIN_COMMITS,
     MIN_SMALL,

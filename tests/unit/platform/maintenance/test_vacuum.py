@@ -12,19 +12,13 @@ import pytest
 
 from tests.support.lakes.seams import dying_in
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone
+from tidegate.platform.core.errors import DataError
 from tidegate.platform.lake.aws.s3 import Listed, StoreError
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.maintenance import deletion
 from tidegate.platform.maintenance import vacuum as vacuum_module
 from tidegate.platform.maintenance.deletion import FreedObjects
-from tidegate.platform.maintenance.vacuum import (
-    NotOurs,
-    deleted_file_retention,
-    log_retention,
-    retention,
-    vacuum,
-    vacuum_all,
-)
+from tidegate.platform.maintenance.vacuum import deleted_file_retention, log_retention, retention, vacuum, vacuum_all
 
 ORDERS = "s3a://lake/root/bronze/landing.orders"
 WEEK = timedelta(days=7)
@@ -134,7 +128,7 @@ def test_an_object_that_s3_does_not_show_is_an_error() -> None:
 )
 def test_no_file_of_a_producer_is_deleted(location: str) -> None:
     ages = {f"{location.removeprefix('s3a://').split('/', 1)[1]}/file": 9.0}
-    with pytest.raises(NotOurs, match="not below the lake root"):
+    with pytest.raises(DataError, match="not below the lake root"):
         vacuum(lake_of(ages, [f"{location}/file"]), location, WEEK)
     assert len(ages) == 1
 

@@ -20,13 +20,13 @@ from tidegate.assets.keys import LakeNames
 from tidegate.assets.routes.report import route_state
 from tidegate.platform.core.bronze.object_state import S3Unavailable
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.forwarding import bodies
-from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.forwarding import message_bodies
+from tidegate.platform.core.forwarding.outbox_message import Outgoing
 from tidegate.platform.definitions import build_definitions
-from tidegate.platform.intake import forwards as forwards_module
+from tidegate.platform.intake import forwarded_messages as forwards_module
 from tidegate.platform.intake import store_and_delete as storing
 from tidegate.platform.intake.event_typing import EventTyping, Types
-from tidegate.platform.intake.forwards import Forwards, Made
+from tidegate.platform.intake.forwarded_messages import Forwards, Made
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.intake.message_routing import parse_messages, route_events
 from tidegate.platform.intake.store_and_delete import store_and_delete
@@ -291,7 +291,7 @@ def test_an_envelope_that_lacks_members_of_sns_is_taken_off_all_the_same() -> No
 
 
 def test_a_body_that_cannot_be_divided_is_quarantined_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    parts = bodies.parts_of
+    parts = message_bodies.parts_of
 
     def stumbling(found: Any, *given: Any) -> Any:
         if found.id == "m1":

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.silver import merge
 from tidegate.platform.silver.merge import MAX_CATCH_UPS, rebuild_table
 
@@ -81,7 +82,7 @@ def test_a_rebuild_from_a_batch_never_leaves_a_batch_that_replaced_rows(monkeypa
     work, merges, _ = rebuilt(monkeypatch, 99, replacing=11)
     assert (work.mark, merges) == (11, 7)
     with pytest.raises(
-        RuntimeError, match=r"rows of bronze\.items were replaced during each of 10 merges: rebuild sil"
+        UnavailableError, match=r"rows of bronze\.items were replaced during each of 10 merges: rebuild sil"
     ):
         rebuilt(monkeypatch, 99, replacing=99)
 
@@ -94,6 +95,6 @@ def test_a_table_that_is_reset_meanwhile_is_not_rebuilt_from_a_batch(monkeypatch
     monkeypatch.setattr(merge, "merge_table", lambda *_: None)
     monkeypatch.setattr(merge, "merge_state", lambda *_: Work(None, 1))
     with pytest.raises(
-        RuntimeError, match=r"bronze\.items was reset while silver\.items was rebuilt: rebuild it again"
+        UnavailableError, match=r"bronze\.items was reset while silver\.items was rebuilt: rebuild it again"
     ):
         rebuild_table(None, SPEC, since=3)  # type: ignore[arg-type]

@@ -12,8 +12,9 @@ from pyspark.errors import PySparkException
 
 from tests.support.lakes.objects import Objects
 from tidegate.platform.core.bronze.loss_quota import MAX_LOSSES
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.lake_root.store import LakeStore
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.silver import merge
 from tidegate.platform.silver.audit import comparison
 from tidegate.platform.silver.server_losses import record_server_loss, why_silver_rests
@@ -90,7 +91,7 @@ def test_a_silver_table_that_often_loses_the_server_rests_and_charges_no_other(
     assert rests == [False] * (2 * MAX_LOSSES - 1) + [True]
     assert "silver.orders rests until 20" in str(why_silver_rests(lake, "orders"))
     monkeypatch.setattr(comparison, "merge_state", _failing(AssertionError("it is read")))
-    with pytest.raises(RuntimeError, match=r"silver\.orders rests until"):
+    with pytest.raises(UnavailableError, match=r"silver\.orders rests until"):
         comparison.compare(lake, SPEC)
     real = time.time
     monkeypatch.setattr("tidegate.platform.silver.server_losses.time.time", lambda: real() + 25 * 3600)

@@ -19,10 +19,10 @@ from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.core.webhook.refusal import Reason, Refusal
 from tidegate.platform.core.webhook.schemes import scheme_of
 from tidegate.platform.webhook.application import Application, RateLimit, Sender, request_body
-from tidegate.platform.webhook.places import Unverified, client_network
+from tidegate.platform.webhook.connection_limits import Unverified, client_network
 from tidegate.platform.webhook.queue_writer import QueueWriter
 from tidegate.platform.webhook.secret_values import secret_values
-from tidegate.platform.webhook.tallies import Tallies
+from tidegate.platform.webhook.webhook_metrics import Tallies
 
 ORIGIN = RowOrigin("shop:1", 1)
 

@@ -20,6 +20,7 @@ PAGE = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
 MODULES = {"tidegate.testing", "tidegate.platform.definitions"}
 #: A module below `tidegate`.
 BELOW = re.compile(r"\btidegate(?:\.(?:platform|assets|sensors|resources|testing)\b(?:\.\w+)*)")
+EXAMPLES = re.compile(r"^```(?:python|yaml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 IMPORTED = re.compile(r"^(?:>>> )?\s*from tidegate import (\w+(?:, \w+)*)", re.MULTILINE)
 
 
@@ -62,6 +63,14 @@ def test_pages_for_users_have_only_public_names() -> None:
     modules, names = map(set().union, *(named(page.read_text(encoding="utf-8")) for page in pages))
     assert modules == MODULES
     assert names <= set(tidegate.__all__)
+
+
+def test_a_page_for_users_has_an_example_of_each_name() -> None:
+    shelves = ("start", "guides", "operate", "reference")
+    pages = [page.read_text(encoding="utf-8") for shelf in shelves for page in (ROOT / "docs" / shelf).glob("*.md")]
+    examples = "\n".join(block for page in pages for block in EXAMPLES.findall(page))
+    names = [*tidegate.__all__, *tidegate.testing.__all__]
+    assert [name for name in names if not re.search(rf"(?<!\w){name}(?!\w)", examples)] == []
 
 
 def test_names_are_found_in_code_and_in_settings() -> None:

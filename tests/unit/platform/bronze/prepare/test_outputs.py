@@ -7,7 +7,7 @@ from typing import Any
 
 from tidegate.platform.bronze.prepare.load.load import Staged
 from tidegate.platform.bronze.prepare.outputs import _Convert
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.output import OutputSpec

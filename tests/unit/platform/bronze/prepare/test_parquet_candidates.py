@@ -10,14 +10,14 @@ import pytest
 from tidegate.platform.bronze.prepare import parquet_candidates
 from tidegate.platform.bronze.prepare.parquet_candidates import copy_files
 from tidegate.platform.bronze.prepare.table_columns import path_columns, unborn_schema
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, Dataset, Plan, PlannedHint
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import taken_names
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.keys.own_paths import copy_key
+from tidegate.platform.core.keys.log_paths import copy_key
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS

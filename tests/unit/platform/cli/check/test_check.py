@@ -40,7 +40,7 @@ from tidegate.platform.cli.check.metrics import check_metrics
 from tidegate.platform.cli.check.queues import CheckedQueue, check_queue
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.queue_policy import allows_send
-from tidegate.platform.cloud.wanted import EVENTS
+from tidegate.platform.cloud.requirements import EVENTS
 from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig, QueueSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.table_key import TableKey

@@ -21,8 +21,8 @@ from tidegate.platform.cli.commands.forget import (
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.request import ForgetRequest
-from tidegate.platform.forgetting.find import Found
 from tidegate.platform.forgetting.forget import Progress
+from tidegate.platform.forgetting.subject_search import Found
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 REQUEST = ForgetRequest("01J", "eva", NOW, NOW + timedelta(days=30), "person", "c", ("d1", "d2"))

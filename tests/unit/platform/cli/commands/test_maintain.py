@@ -18,9 +18,9 @@ from tidegate.platform.cli.commands import maintain as module
 from tidegate.platform.cli.commands import maintain as selection
 from tidegate.platform.cli.commands.maintain import run_maintain
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.maintenance.deletion import FreedObjects
 from tidegate.platform.maintenance.tables import MaintenanceResult, TableBusy
-from tidegate.platform.query.table_named import QueryError
 
 BORN = ["landing.orders", "landing.found"]
 
@@ -122,5 +122,5 @@ def test_the_plan_is_printed_for_programs(shop: Shop) -> None:
 def test_a_table_that_is_not_there_is_named_with_those_that_are(shop: Shop) -> None:
     with pytest.raises(CommandError, match=r"no silver table 'silver\.plain': lake\.yaml has silver\.orders"):
         shop.run("silver.plain")
-    with pytest.raises(QueryError, match="there is no table 'nothing'"):
+    with pytest.raises(BadSetting, match="there is no table 'nothing'"):
         shop.run("nothing")

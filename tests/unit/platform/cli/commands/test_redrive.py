@@ -17,7 +17,7 @@ from tidegate.platform.cli.commands.redrive import Kind, run_redrive
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.main import app
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.forwarding.outgoing import OutboxName, Outgoing
+from tidegate.platform.core.forwarding.outbox_message import OutboxName, Outgoing
 from tidegate.platform.lake.lake_root.outbox import Lane, OutboxObject
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.operations.redrive import Choice

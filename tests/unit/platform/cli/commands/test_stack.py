@@ -10,9 +10,9 @@ import pytest
 
 from tidegate.platform.cli.commands.stack import LakeYamlWatch, how_to_use, run_stack
 from tidegate.platform.cli.terminal import command_console
-from tidegate.platform.cloud.wanted import WantedResources
+from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.config.load import LakeConfigError
-from tidegate.platform.local.errors import LocalStackError
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.local.stack import LocalStack
 
 
@@ -25,10 +25,10 @@ def test_a_taken_port_and_a_missing_workspace_are_reported_before_a_server_start
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(LocalStackError, match=rf"port {port} \(Dagster UI\) is in use .* --ui-port"):
+        with pytest.raises(UnavailableError, match=rf"port {port} \(Dagster UI\) is in use .* --ui-port"):
             run_stack(command_console(), tmp_path / "lake.yaml", tmp_path, **ports, ui_port=port)
     absent = tmp_path / "workspace.yaml"
-    with pytest.raises(LocalStackError, match=r"there is no file .*workspace\.yaml: --workspace must name"):
+    with pytest.raises(UnavailableError, match=r"there is no file .*workspace\.yaml: --workspace must name"):
         run_stack(command_console(), tmp_path / "lake.yaml", tmp_path, **ports, ui_port=0, workspace=absent)
 
 

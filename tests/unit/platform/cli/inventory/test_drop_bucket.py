@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError
 from rich.console import Console
 
-from tidegate.platform.bronze.prepare.inventories import newest
+from tidegate.platform.bronze.prepare.inventories import newest_deliveries
 from tidegate.platform.cli.answers.plans import DropAnswer
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory import drop_bucket
@@ -43,7 +43,7 @@ class Written(dict[str, bytes]):
 @pytest.fixture(autouse=True)
 def _named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drop_bucket, "table_named", lambda lake, name: f"second.{name}")
-    monkeypatch.setattr(newest, "last_keys_of_folders", lambda ledger, version, count: KEYS)
+    monkeypatch.setattr(newest_deliveries, "last_keys_of_folders", lambda ledger, version, count: KEYS)
 
 
 def drop(

@@ -12,7 +12,7 @@ from tests.support.servers.aws_calls import CALLS
 from tidegate.platform.cli.commands.policies import run_policy
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.log_policy import log_policies, open_logs
-from tidegate.platform.cloud.page import renew_page
+from tidegate.platform.cloud.policy_page import renew_page
 from tidegate.platform.cloud.roles.dagster_role import dagster
 from tidegate.platform.cloud.roles.lake_arns import LakeArns
 from tidegate.platform.cloud.roles.person_roles import operator

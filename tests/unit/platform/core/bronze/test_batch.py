@@ -254,7 +254,7 @@ def _canonical(body: dict[str, Any]) -> str:
 
 
 def test_an_unsealed_batch_is_not_written() -> None:
-    with pytest.raises(ValueError, match=r"batch 1 of landing\.orders has no digest"):
+    with pytest.raises(AssertionError, match=r"batch 1 of landing\.orders has no digest"):
         EXAMPLE.to_json()
 
 

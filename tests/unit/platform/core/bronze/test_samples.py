@@ -25,7 +25,7 @@ from tidegate.platform.core.bronze.ledger import (
     columns_of,
 )
 from tidegate.platform.core.bronze.manifest import Manifest, tally_of
-from tidegate.platform.inventory.grown import KeptHistory
+from tidegate.platform.inventory.growth import KeptHistory
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.ledger import Ledger
 from tidegate.platform.lake.spark.results import CommitResult

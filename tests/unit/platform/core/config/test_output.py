@@ -11,11 +11,11 @@ from pydantic import ValidationError
 
 from tests.unit.conftest import PAPER
 from tidegate.platform.bronze.prepare.outputs import output_key
+from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.cloud.roles.dagster_role import dagster
 from tidegate.platform.cloud.roles.person_roles import operator
 from tidegate.platform.cloud.roles.roles import find_permission
 from tidegate.platform.cloud.roles.spark_role import spark
-from tidegate.platform.cloud.wanted import WantedResources
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import LakeConfigError, load_lake

@@ -11,7 +11,7 @@ import fastavro
 import pytest
 
 from tidegate.platform.core.infer.avro_schema import AvroSchema, read_stated_columns, schema_of_file
-from tidegate.platform.core.infer.stated import StatedColumn
+from tidegate.platform.core.infer.file_metadata import StatedColumn
 from tidegate.platform.core.schema.names import MAX_FIELDS
 
 _CONNECT = "org.apache.kafka.connect.data."

@@ -10,7 +10,7 @@ import yaml
 
 from tests.support.tracked import ROOT
 from tidegate.platform.core.infer.feeds import propose_silver
-from tidegate.platform.core.infer.sniff import sniff_json
+from tidegate.platform.core.infer.text_format import sniff_json
 
 #: A message of Canal, as its documentation shows it, with a second row.
 CANAL: dict[str, Any] = {

@@ -20,12 +20,12 @@ from rich.console import Console
 
 from tidegate.platform.cli.commands.infer import InferAnswer, run_infer
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.cloud.wanted import WantedResources
+from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.config.fields import Name
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
 from tidegate.platform.core.infer.guess import Entry, guess_tables, render_lake_yaml
-from tidegate.platform.core.infer.sniff import SniffedFile, format_of_bytes, sniff_csv, sniff_json, unpack_head
+from tidegate.platform.core.infer.text_format import SniffedFile, format_of_bytes, sniff_csv, sniff_json, unpack_head
 from tidegate.platform.core.schema.digits import keeps
 
 #: Files of the same columns, by what their program needs of the options of CSV.

@@ -16,9 +16,9 @@ import pytest
 from tests.support.tracked import ROOT
 from tidegate.platform.core.forgetting.persons import rescued_texts
 from tidegate.platform.core.schema import digits
-from tidegate.platform.core.schema.aligned import align_value
 from tidegate.platform.core.schema.casts import cast, decimal_text, try_cast
 from tidegate.platform.core.schema.column_types import Field, Simple
+from tidegate.platform.core.schema.field_alignment import align_value
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.silver.key_values import is_missing_value, value_of
 from tidegate.platform.core.silver.presets import comparable_position, log_position
@@ -27,12 +27,12 @@ from tidegate.platform.core.silver.presets import comparable_position, log_posit
 OF_OTHERS = {
     "platform/silver/audit/key_rows.py": (2, "`align_value`, which bounds texts, and orders, which only widen"),
     "platform/silver/audit/sampled_keys.py": (1, "NULL"),
-    "platform/silver/left_values.py": (1, "NULL"),
+    "platform/silver/unchanged_values.py": (1, "NULL"),
     "platform/silver/newest_rows.py": (2, "NULL, and an empty list"),
-    "platform/core/schema/aligned.py": (1, "NULL"),
+    "platform/core/schema/field_alignment.py": (1, "NULL"),
     "platform/core/schema/casts.py": (2, "the functions themselves"),
     "platform/core/schema/value_encoding.py": (5, "the number of some bytes, with a scale within bounds"),
-    "platform/core/silver/awaited.py": (2, "NULL"),
+    "platform/core/silver/missing_columns.py": (2, "NULL"),
     "platform/core/silver/presets.py": (
         4,
         "numbers, NULL, `align_value`, which bounds texts, and a name that `comparable_position` gives the SQL of",

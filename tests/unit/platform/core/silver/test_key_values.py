@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.schema.column_types import Array, Field, Simple, Struct, Type
-from tidegate.platform.core.silver.key_values import WrongKey, is_missing_value, key_values, text_of, value_of
+from tidegate.platform.core.silver.key_values import is_missing_value, key_values, text_of, value_of
 
 REF = Struct((Field("oid", Simple("string")),))
 
@@ -40,7 +41,7 @@ def test_each_part_of_a_key_gets_its_value(
     ],
 )
 def test_what_is_not_a_key_is_refused_with_what_to_write(keys: tuple[str, ...], given: list[str], problem: str) -> None:
-    with pytest.raises(WrongKey, match=problem.replace("(", r"\(").replace(")", r"\)").replace("$", r"\$")):
+    with pytest.raises(BadValue, match=problem.replace("(", r"\(").replace(")", r"\)").replace("$", r"\$")):
         key_values("silver.orders", keys, given)
 
 

@@ -11,7 +11,7 @@ import yaml
 from tests.support.tracked import ROOT
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.infer.feeds import propose_silver
-from tidegate.platform.core.infer.sniff import sniff_csv, sniff_json
+from tidegate.platform.core.infer.text_format import sniff_csv, sniff_json
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type, quote_name
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.value_encoding import encoding

@@ -20,7 +20,7 @@ from tidegate.platform.core.storage.audits import (
     orphans_query,
     unlisted_fields,
 )
-from tidegate.platform.query.asked_tables import asked_tables
+from tidegate.platform.query.query_tables import asked_tables
 
 ORDERS = AuditedTable(TableKey("acme", "it's/"), "orders", "s3a://lake/ledger/orders")
 NEW = AuditedTable(TableKey("acme", "new/"), "new")

@@ -10,12 +10,12 @@ import botocore.session
 import pytest
 from botocore.validate import ParamValidator
 
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.storage.batch_manifest import (
     INVENTORY,
     LIST,
     BatchManifest,
-    BatchManifestError,
     ListedObject,
     manifest_columns,
     manifest_lines,
@@ -36,9 +36,9 @@ def test_versions_are_those_of_all_objects_or_of_none() -> None:
     objects = [ListedObject("acme", "a", "v1"), ListedObject("acme", "b", None)]
     assert list(manifest_lines(objects[:1], with_versions=True)) == ["acme,a,v1\n"]
     assert list(manifest_lines(objects[1:], with_versions=False)) == ["acme,b\n"]
-    with pytest.raises(BatchManifestError, match="acme/b has no version ID, unlike others of its bucket"):
+    with pytest.raises(BadValue, match="acme/b has no version ID, unlike others of its bucket"):
         list(manifest_lines(objects, with_versions=True))
-    with pytest.raises(BatchManifestError, match=r"acme/a has a version ID, .*: let the query have rows of one"):
+    with pytest.raises(BadValue, match=r"acme/a has a version ID, .*: let the query have rows of one"):
         list(manifest_lines(objects[::-1], with_versions=False))
 
 
@@ -49,13 +49,13 @@ def test_the_null_version_has_a_name_and_an_empty_text_is_none() -> None:
         "acme,b,v1\n",
     ]
     for with_versions in (True, False):
-        with pytest.raises(BatchManifestError, match="the version ID of acme/a is empty"):
+        with pytest.raises(BadValue, match="the version ID of acme/a is empty"):
             list(manifest_lines([null._replace(version="")], with_versions=with_versions))
 
 
 @pytest.mark.parametrize("listed", [ListedObject(None, "a"), ListedObject("acme", None), ListedObject("acme", "")])
 def test_a_row_without_bucket_or_key_is_refused(listed: ListedObject) -> None:
-    with pytest.raises(BatchManifestError, match="the bucket or the key of row 2 is NULL or empty"):
+    with pytest.raises(BadValue, match="the bucket or the key of row 2 is NULL or empty"):
         list(manifest_lines([ListedObject("acme", "a"), listed], with_versions=False))
 
 
@@ -67,19 +67,19 @@ def test_the_columns_of_a_query_are_the_fields_of_a_job() -> None:
         "bucket", "Key", "VERSION_ID",
     ]  # fmt: skip
     assert columns("bucket", "key", "size", "size", bucket="varchar(63)") == ["bucket", "key"]
-    with pytest.raises(BatchManifestError, match="no column bucket, only name, key: give a column its name with AS"):
+    with pytest.raises(BadValue, match="no column bucket, only name, key: give a column its name with AS"):
         columns("name", "key")
     for second in ("Key", "key"):
-        with pytest.raises(BatchManifestError, match=f"two columns of the query have the name {second}"):
+        with pytest.raises(BadValue, match=f"two columns of the query have the name {second}"):
             columns("bucket", "key", second)
     for kind in ("array<string>", "bigint", "struct<a:string>"):
-        with pytest.raises(BatchManifestError, match=f"the column key of the query is {kind} and no text"):
+        with pytest.raises(BadValue, match=f"the column key of the query is {kind} and no text"):
             columns("bucket", "key", key=kind)
 
 
 @pytest.mark.parametrize("bucket", ["a/b", "../x", "1", "two words", "a,b", "ü" * 5])
 def test_a_bucket_whose_name_no_bucket_has_is_refused(bucket: str) -> None:
-    with pytest.raises(BatchManifestError, match="is not a name of a bucket"):
+    with pytest.raises(BadValue, match="is not a name of a bucket"):
         list(manifest_lines([ListedObject(bucket, "a")], with_versions=False))
 
 

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import pytest
 
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.webhook.refusal import Refusal
 from tidegate.platform.core.webhook.scheme import Received
 from tidegate.platform.core.webhook.schemes import verify_standard
@@ -20,7 +21,6 @@ from tidegate.platform.demo.events import settle
 from tidegate.platform.demo.events.billing import SECRET, BillingProvider, billing_row
 from tidegate.platform.demo.events.settle import PendingWork, wait_until_arrived
 from tidegate.platform.demo.events.subscribers import ConsumerProcess
-from tidegate.platform.demo.settle import NotSettled
 
 NOTHING, SOME = PendingWork(0, 0, 0, 0, 0), PendingWork(1_200, 0, 3, 0, 0)
 
@@ -41,7 +41,7 @@ def test_it_is_over_when_everything_was_sent_and_nothing_is_on_its_way_twice() -
 
 
 def test_what_did_not_arrive_is_named() -> None:
-    with pytest.raises(NotSettled, match=r"within 0 s: 1,200 in the queue · 3 runs\. Look at the runs"):
+    with pytest.raises(UnavailableError, match=r"within 0 s: 1,200 in the queue · 3 runs\. Look at the runs"):
         wait_until_arrived(lambda: SOME, done=lambda: True, show=lambda _: None, deadline=0.05)
 
 

@@ -22,7 +22,7 @@ from tidegate.platform.core.storage.prices import StoragePrices
 from tidegate.platform.inventory.costs import measure
 from tidegate.platform.inventory.costs.measure import cost_figures, first_of, table_costs
 from tidegate.platform.inventory.costs.recorded_tables import unread_because
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 NOW = datetime(2026, 11, 16, tzinfo=UTC)
 

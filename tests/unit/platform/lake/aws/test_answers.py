@@ -23,7 +23,7 @@ from botocore.exceptions import ClientError
 
 from tidegate.platform.bronze.after_load import Loaded, remove_or_tag
 from tidegate.platform.bronze.prepare.parquet_candidates import parquet_footers
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Forbidden, S3Found, S3Gone, S3Unavailable
 from tidegate.platform.core.bronze.plan import Candidate, Plan, PlannedHint
@@ -31,7 +31,7 @@ from tidegate.platform.core.config.after_load import MoveOrTag
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.events.row_queue import RowOrigin
-from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.forwarding.outbox_message import Outgoing
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.webhook.refusal import Refusal
 from tidegate.platform.intake.event_typing import EventTyping
@@ -532,11 +532,11 @@ LOOPS: dict[str, Loop] = {
     "platform/maintenance/vacuum.py": OWN,
     "platform/operations/dead_letters.py": TYPES,
     "platform/bronze/reconcile/listing.py": PROBES,
-    "platform/silver/audit/found_keys.py": SPARK,
+    "platform/silver/audit/audited_keys.py": SPARK,
     "platform/silver/changes.py": OWN,
-    "platform/inventory/audited.py": TABLES,
-    "platform/inventory/incomplete.py": TABLES,
-    "platform/inventory/grown.py": OWN,
+    "platform/inventory/audits.py": TABLES,
+    "platform/inventory/incomplete_uploads.py": TABLES,
+    "platform/inventory/growth.py": OWN,
     "platform/cli/check/forget.py": OWN,
     "platform/cli/check/lake.py": OWN,
     "platform/cli/inventory/enable.py": TABLES,
@@ -551,12 +551,12 @@ LOOPS: dict[str, Loop] = {
     "platform/lake/inventory/deliveries.py": Loop("the files of one delivery, which is complete or is not"),
     "platform/lake/lake.py": TABLES,
     "platform/lake/lake_root/after_notes.py": OWN,
-    "platform/lake/lake_root/forgotten.py": OWN,
-    "platform/lake/lake_root/held.py": OWN,
+    "platform/lake/lake_root/forget_requests.py": OWN,
+    "platform/lake/lake_root/held_events.py": OWN,
     "platform/lake/lake_root/inbox.py": OWN,
     "platform/lake/lake_root/outbox.py": OWN,
     "platform/lake/lake_root/quarantine.py": OWN,
-    "platform/lake/lake_root/waiting.py": OWN,
+    "platform/lake/lake_root/waiting_notes.py": OWN,
     "platform/lake/parquet/footers.py": SPARK,
     "platform/lake/sql_names.py": TABLES,
     "platform/lake/threads.py": Loop("the loop itself"),

@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from tidegate.platform.core.config.routes import RouteSpec
-from tidegate.platform.core.forwarding.outgoing import Outgoing
+from tidegate.platform.core.forwarding.outbox_message import Outgoing
 from tidegate.platform.lake.forwarding.delivery import deliver
 from tidegate.platform.lake.forwarding.destination import QueueDestination, Refusal, ShardedTopics, TopicDestination
 from tidegate.platform.lake.forwarding.tagged_queues import TaggedQueues

@@ -9,8 +9,8 @@ import grpc
 import pytest
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.temporary_view import temporary_view
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
 
 #: What a server that was restarted says of a session.
 ENDED = SparkConnectGrpcException("the session is gone", grpc_status_code=grpc.StatusCode.INTERNAL)

@@ -14,7 +14,7 @@ import pytest
 from tidegate.platform.bronze.prepare.formats import csv_bytes
 from tidegate.platform.bronze.prepare.formats.csv_bytes import csv_problem
 from tidegate.platform.core.config.csv_options import CsvOptions
-from tidegate.platform.lake.room import TooLarge
+from tidegate.platform.lake.capacity import TooLarge
 
 GOOD = 'a,b\r\n1,"two\nlines"\n2,"a ""q"" b"\n3,"\u2028\u0085"\n4,"last\nline"'
 

@@ -11,15 +11,14 @@ from pyspark.errors import PySparkException
 from tests.support.lakes.objects import Objects
 from tidegate.platform.bronze.prepare.formats.declared_columns import Orc
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
-from tidegate.platform.bronze.prepare.load.server_losses import ServerLost
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone
 from tidegate.platform.core.bronze.plan import Candidate, PlannedHint, make_plan
 from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.lake_root.store import LakeStore
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 _COLUMNS = [Field("id", Simple("long"))]
 _ORDERS = "landing.orders"
@@ -81,7 +80,7 @@ def test_an_error_is_nobody_s_fault_and_the_loss_of_the_server_is_noted() -> Non
     with pytest.raises(PySparkException, match="denied"):
         Orc().add_declared_columns(_table(error), [file], _prepared(file))
     table = _table(error, lost=True)
-    with pytest.raises(ServerLost):
+    with pytest.raises(SparkUnreachable):
         Orc().add_declared_columns(table, [file], _prepared(file))
     assert [manifest.hints for manifest in table.waiting_manifests()] == [1]
 

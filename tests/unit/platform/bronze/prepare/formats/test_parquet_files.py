@@ -21,9 +21,9 @@ from tidegate.platform.bronze.prepare.formats.parquet_files import Parquet
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, PlannedHint
-from tidegate.platform.core.files.parquet.bad import BadParquet
-from tidegate.platform.core.files.parquet.copying import write_copy
+from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
 from tidegate.platform.core.files.parquet.footer import read_footer
+from tidegate.platform.core.files.parquet.parquet_copy import write_copy
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.aws.bucket import Bucket
 

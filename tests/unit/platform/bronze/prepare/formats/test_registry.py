@@ -8,7 +8,7 @@ import pytest
 
 from tidegate.platform.bronze.prepare.formats.format import Format
 from tidegate.platform.bronze.prepare.formats.registry import READABLE
-from tidegate.platform.core.infer.sniff import format_of_bytes
+from tidegate.platform.core.infer.text_format import format_of_bytes
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of, mode_of, with_mode
 
 EACH = pytest.mark.parametrize("format", READABLE.values(), ids=READABLE)

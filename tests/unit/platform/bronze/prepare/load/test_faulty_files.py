@@ -18,7 +18,6 @@ from tidegate.platform.bronze.prepare.formats.format import Format, SourceFile
 from tidegate.platform.bronze.prepare.formats.json_files import Json
 from tidegate.platform.bronze.prepare.formats.parquet_files import Parquet
 from tidegate.platform.bronze.prepare.load import load, load_columns
-from tidegate.platform.bronze.prepare.load.server_losses import ServerLost
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.hint import Event, Hint
@@ -28,9 +27,9 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_types import Field, Simple, Type
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.schema.united import narrowest_columns
+from tidegate.platform.core.schema.type_union import narrowest_columns
 from tidegate.platform.lake.lake_root.store import LakeStore
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 ORDERS = "landing.orders"
 LONG, DOUBLE, DATE, TEXT = (Simple(name) for name in ("long", "double", "date", "string"))
@@ -89,7 +88,7 @@ class _Server:
         return {"fields": fields}
 
     def load(
-        self, staging: str, reading: Mapping[str, Any], schema: TableSchema, apart: str
+        self, staging: str, reading: Mapping[str, Any], schema: TableSchema, bad_rows_folder: str
     ) -> tuple[list[Add], dict[str, dict[str, int]]]:
         counted = {}
         for key, by_line in self._read(reading, "read"):
@@ -171,7 +170,7 @@ class _Table:
             ]  # fmt: skip
             try:
                 loading._read(files)
-            except (ServerLost, _Failed):
+            except (SparkUnreachable, _Failed):
                 continue  # Nothing was decided, and the next run begins again.
             return loading
         raise AssertionError("no run came to its end")

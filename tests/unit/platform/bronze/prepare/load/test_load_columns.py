@@ -16,7 +16,7 @@ from tidegate.platform.bronze.prepare.formats.format import Format, SourceFile
 from tidegate.platform.bronze.prepare.formats.json_files import Json
 from tidegate.platform.bronze.prepare.load import load_columns
 from tidegate.platform.bronze.prepare.load.load_columns import LoadColumns
-from tidegate.platform.bronze.prepared import PreparedBatch
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import BatchDraft, Candidate, Plan
@@ -24,7 +24,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.request import SubjectKey
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.core.schema.united import common_type, narrowest_columns
+from tidegate.platform.core.schema.type_union import common_type, narrowest_columns
 from tidegate.platform.lake.suppression import Suppression
 
 KEY = SubjectKey("a secret that only this test has", "person")

@@ -13,8 +13,6 @@ from tests.support.lakes.objects import Objects
 from tidegate.platform.bronze.look import _select_manifests, _sort_manifests, look
 from tidegate.platform.bronze.prepare.load import load
 from tidegate.platform.bronze.prepare.load.server_losses import (
-    ServerLost,
-    TableRests,
     quarantine_reason,
     require_awake,
     server_lost,
@@ -26,11 +24,12 @@ from tidegate.platform.core.bronze.loss_quota import MAX_LOSSES
 from tidegate.platform.core.bronze.manifest import Manifest, rest_of
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, Plan, PlannedHint, make_plan
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.intake.due_tables import find_due_tables
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.ledger import Clock
-from tidegate.platform.lake.spark.unreachable import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 ORDERS = "landing.orders"
 
@@ -138,9 +137,9 @@ def test_only_the_loss_of_the_server_is_noted(lake: Any, gone: Exception, monkey
         loading._stage_all([_file("a"), _file("b")])
     assert lake.store.inbox.waiting_manifests() == []
     table.delta = SimpleNamespace(check_session_alive=lose)
-    with pytest.raises(ServerLost, match=r"while it read 2 files of landing\.orders"):
+    with pytest.raises(SparkUnreachable, match=r"while it read 2 files of landing\.orders"):
         loading._stage_all([_file("a"), _file("b")])
-    with pytest.raises(ServerLost, match=r"while it read a alone of landing\.orders"):
+    with pytest.raises(SparkUnreachable, match=r"while it read a alone of landing\.orders"):
         loading._stage_all([_file("a")])
     notes = lake.store.inbox.table_inbox(ORDERS).read(
         [manifest.id for manifest in lake.store.inbox.waiting_manifests(ORDERS)]
@@ -169,7 +168,7 @@ def test_a_producer_whose_files_lose_the_server_one_after_the_other_stops_its_ow
     assert lost == MAX_LOSSES
     assert "landing.orders rests until" in str(error)
     assert "materialize its partition by hand" in str(error)
-    with pytest.raises(TableRests, match=r"no files of landing\.orders are read now.*rests until 20\d\d-.* UTC"):
+    with pytest.raises(UnavailableError, match=r"no files of landing\.orders are read now.*rests until 20\d\d-.* UTC"):
         require_awake(table, table.inbox.waiting_manifests())
     other: Any = tables["landing.other"]
     server_lost(other, [_file("a")])

@@ -73,7 +73,7 @@ class MergeTest {
     String statement = "MERGE INTO delta.`" + root + "` t USING changes s ON t.id <=> s.id WHEN MATCHED AND (" + NEWER
         + ") THEN UPDATE SET t.at = s.at, t.v = s.v WHEN NOT MATCHED THEN INSERT (id, at, v) VALUES (s.id, s.at, s.v)";
     Dataset<Row> done = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => 'SELECT * FROM changes', keys => '[\"id\"]',"
-        + " newer => '" + newer + "', mixed => '" + mixed + "', stored => '', hiding => '[]', most => 100000L, statement => '" + statement
+        + " newer => '" + newer + "', mixed => '" + mixed + "', stored => '', hiding => '[]', max_rows => 100000L, statement => '" + statement
         + "', source => 'changes', app_id => '" + APP + "', number => " + number + "L, provided => '" + provided + "')");
     merged = rows();
     assertEquals(merged.size(), (Long) done.head().getAs("shown"));
@@ -109,7 +109,7 @@ class MergeTest {
     for (int number = 1; number <= 2; number++) {
       spark.sql("SELECT 1L AS id, " + (1 + number) + " AS at, 'b' AS v, false AS gone").createOrReplaceTempView("changes");
       Row done = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => 'SELECT * FROM changes', "
-          + "keys => '[\"id\"]', newer => '" + NEWER + "', mixed => '', stored => '', hiding => '[\"gone\"]', most => 100000L, "
+          + "keys => '[\"id\"]', newer => '" + NEWER + "', mixed => '', stored => '', hiding => '[\"gone\"]', max_rows => 100000L, "
           + "statement => '', source => 'changes', app_id => '" + APP + "', number => " + number + "L, provided => '{}')").head();
       assertEquals(2L, (Long) done.getAs("shown"));
     }
@@ -251,7 +251,7 @@ class MergeTest {
         ShownRows.remember(before, before.snapshot().version(), hiding, ShownRows.known(before, hiding) + (n == 3 ? wrong : 0));
       }
       Row row = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => '" + query + "', keys => '[\"id\"]', newer => '"
-          + newer + "', mixed => '', stored => '" + (hasPlaces ? "was" : "") + "', hiding => '[\"gone\", \"joined\"]', most => 100L, statement => '"
+          + newer + "', mixed => '', stored => '" + (hasPlaces ? "was" : "") + "', hiding => '[\"gone\", \"joined\"]', max_rows => 100L, statement => '"
           + "MERGE INTO " + table + " t USING changes s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
           + "', source => 'changes', app_id => '" + APP + "', number => " + n + "L, provided => '{}')").head();
       long seen = spark.read().format("delta").load(root).where("NOT gone AND NOT joined").count();
@@ -263,7 +263,7 @@ class MergeTest {
   private List<Long> placed(long number, String query) {
     spark.sql("SELECT 1").createOrReplaceTempView("changes");
     Row row = spark.sql("CALL tidegate.system.merge(table => '" + root + "', rows => \"" + query + "\", keys => '[\"id\"]',"
-        + " newer => 'true', mixed => '', stored => 'was', hiding => '[]', most => 100L, statement => 'MERGE INTO delta.`" + root + "` t USING changes s"
+        + " newer => 'true', mixed => '', stored => 'was', hiding => '[]', max_rows => 100L, statement => 'MERGE INTO delta.`" + root + "` t USING changes s"
         + " ON false WHEN NOT MATCHED BY SOURCE THEN DELETE', source => 'changes', app_id => '" + APP + "', number => "
         + number + "L, provided => '{}')").collectAsList().get(0);
     merged = rows();

@@ -127,7 +127,7 @@ class MergeWaysTest {
     spark.table("given").createOrReplaceTempView("changes");
     try {
       Row row = spark.sql("CALL tidegate.system.merge(table => '" + uri(table) + "', rows => '" + rows
-          + "', keys => '[\"id\"]', newer => '" + (ours ? newer : "") + "', mixed => '', stored => '', hiding => '[]', most => " + most + "L, statement => '" + (ours ? NO_STATEMENT : statement)
+          + "', keys => '[\"id\"]', newer => '" + (ours ? newer : "") + "', mixed => '', stored => '', hiding => '[]', max_rows => " + most + "L, statement => '" + (ours ? NO_STATEMENT : statement)
           + "', source => 'changes', app_id => 'app', number => 1L, provided => '{}')").collectAsList().get(0);
       return row.get(0) + " inserted, " + row.get(1) + " updated";
     } catch (Exception e) {

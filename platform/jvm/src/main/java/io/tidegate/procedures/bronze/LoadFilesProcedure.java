@@ -14,9 +14,10 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code load_files(table, files, schema, partition_columns, properties, apart)}: reads source files once. Writes their
- * good rows as data files of the table without committing them, and their bad rows to the folder {@code apart}. Returns
- * the {@code add} action of each data file, and the address and counts of each source file that has rows.
+ * {@code load_files(table, files, schema, partition_columns, properties, bad_rows_folder)}: reads source files once.
+ * Writes their good rows as data files of the table without committing them, and their bad rows to
+ * {@code bad_rows_folder}. Returns the {@code add} action of each data file, and the address and counts of each source
+ * file that has rows.
  */
 public final class LoadFilesProcedure extends LocalProcedure {
   public LoadFilesProcedure() {
@@ -30,7 +31,7 @@ public final class LoadFilesProcedure extends LocalProcedure {
             .add("schema", StringType)
             .add("partition_columns", StringType)
             .add("properties", StringType)
-            .add("apart", StringType),
+            .add("bad_rows_folder", StringType),
         new StructType().add("action", StringType).add("source", StringType).add("counted", StringType));
   }
 
@@ -45,7 +46,7 @@ public final class LoadFilesProcedure extends LocalProcedure {
             spark,
             Json.read(arguments.text("files"), LoadRequest.class, "argument files"),
             TableMetadata.schema(schema),
-            arguments.text("apart"));
+            arguments.text("bad_rows_folder"));
     List<Object[]> rows = new ArrayList<>();
     ReadFailure.explained(() -> staging.write(loading.rows())).forEach(action -> rows.add(new Object[] {action, null, null}));
     loading.counts().forEach((source, tally) -> rows.add(new Object[] {null, source, Json.write(tally)}));

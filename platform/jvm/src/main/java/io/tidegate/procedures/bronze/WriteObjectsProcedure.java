@@ -16,10 +16,10 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code write_objects(files, staging, compression, full_bytes, most, apart)}: reads files of JSON lines once. Writes
- * their good rows, as they are, as objects in the folder {@code staging}, each with rows of one folder of the output, and
- * their bad rows to the folder {@code apart}. Returns the objects, and the address and counts of each source file that
- * has rows.
+ * {@code write_objects(files, staging, compression, full_bytes, max_objects, bad_rows_folder)}: reads files of JSON lines
+ * once. Writes their good rows, as they are, as objects in the folder {@code staging}, each with rows of one folder of
+ * the output, and their bad rows to {@code bad_rows_folder}. Returns the objects, and the address and counts of each
+ * source file that has rows.
  */
 public final class WriteObjectsProcedure extends LocalProcedure {
   public WriteObjectsProcedure() {
@@ -32,8 +32,8 @@ public final class WriteObjectsProcedure extends LocalProcedure {
             .add("staging", StringType)
             .add("compression", StringType)
             .add("full_bytes", LongType)
-            .add("most", LongType)
-            .add("apart", StringType),
+            .add("max_objects", LongType)
+            .add("bad_rows_folder", StringType),
         new StructType()
             .add("folder", StringType)
             .add("path", StringType)
@@ -50,14 +50,14 @@ public final class WriteObjectsProcedure extends LocalProcedure {
             spark,
             Json.read(arguments.text("files"), LoadRequest.class, "argument files"),
             LineObjects.COLUMNS,
-            arguments.text("apart"));
+            arguments.text("bad_rows_folder"));
     LineObjects objects =
         new LineObjects(
             spark,
             arguments.text("staging"),
             Compression.valueOf(arguments.text("compression").toUpperCase(Locale.ROOT)),
             arguments.number("full_bytes"),
-            arguments.number("most"));
+            arguments.number("max_objects"));
     List<Object[]> rows = new ArrayList<>();
     ReadFailure.explained(() -> objects.write(loading.rows()))
         .forEach(one -> rows.add(new Object[] {one.folder(), one.path(), one.size(), one.rows(), null, null}));

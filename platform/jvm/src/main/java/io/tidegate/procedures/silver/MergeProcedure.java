@@ -17,7 +17,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code merge(table, rows, keys, newer, mixed, stored, hiding, most, statement, source, app_id, number,
+ * {@code merge(table, rows, keys, newer, mixed, stored, hiding, max_rows, statement, source, app_id, number,
  * provided)}: merges rows by key in a commit that carries the txn {@code (app_id, number)}, and drops the temporary view {@code source}. Returns how many rows
  * changed, how many of {@link KeyedMerge}'s were late or tied, and, as they are afterwards, the table's version, the
  * application's last txn, and the number of rows of which no column of {@code hiding} is true.
@@ -25,7 +25,7 @@ import org.apache.spark.sql.types.StructType;
  * <p>{@link KeyedMerge} does it where it can, else {@code statement}, a MERGE with the same result. {@code newer} is
  * empty where only the statement can do it. {@code mixed} is the condition of two rows whose values may mix, which only the
  * statement can do. {@code stored} is the view as which {@code rows} reads the table, and empty if
- * {@code rows} does not read it. {@code most} is the maximum number of rows that it reads, known before any is read.
+ * {@code rows} does not read it. {@code max_rows} is the maximum number of rows that it reads, known before any is read.
  * {@code provided} has the properties that the table must have, by name, in JSON; empty texts for those that it must
  * lack. If they are others when the merge begins, or change before its commit, the merge fails and has changed nothing.
  *
@@ -45,7 +45,7 @@ public final class MergeProcedure extends LocalProcedure {
             .add("mixed", StringType)
             .add("stored", StringType)
             .add("hiding", StringType)
-            .add("most", LongType)
+            .add("max_rows", LongType)
             .add("statement", StringType)
             .add("source", StringType)
             .add("app_id", StringType)
@@ -102,7 +102,7 @@ public final class MergeProcedure extends LocalProcedure {
             arguments.text("mixed"),
             arguments.text("stored"),
             hiding(arguments),
-            arguments.number("most"),
+            arguments.number("max_rows"),
             arguments.text("app_id"),
             arguments.number("number"),
             new ProvidedProperties(Json.texts(arguments.text("provided"), "argument provided")));

@@ -11,8 +11,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code unneeded_files(table, hours, most, inventory)}: returns the files that {@code VACUUM … RETAIN} would delete, at
- * most so many. The answer of VACUUM itself has all of them, and could be too large for a message. {@code inventory} is a
+ * {@code unneeded_files(table, hours, max_files, inventory)}: returns the files that {@code VACUUM … RETAIN} would
+ * delete, at most so many. The answer of VACUUM itself has all of them, and could be too large for a message. {@code inventory} is a
  * temporary view with the files of the table, as {@code VACUUM … USING INVENTORY} reads it. If it is empty, VACUUM lists
  * the folder.
  */
@@ -21,7 +21,7 @@ public final class UnneededFilesProcedure extends LocalProcedure {
     super(
         "unneeded_files",
         "the files that no version of the last hours needs",
-        new StructType().add("table", StringType).add("hours", LongType).add("most", LongType).add("inventory", StringType),
+        new StructType().add("table", StringType).add("hours", LongType).add("max_files", LongType).add("inventory", StringType),
         new StructType().add("path", StringType, false));
   }
 
@@ -37,7 +37,7 @@ public final class UnneededFilesProcedure extends LocalProcedure {
       Dataset<Row> files = spark.table(inventory);
       found = found.join(files, found.col("path").equalTo(files.col("path")), "left_semi");
     }
-    List<Row> rows = found.limit((int) arguments.number("most")).collectAsList();
+    List<Row> rows = found.limit((int) arguments.number("max_files")).collectAsList();
     return rows.stream().map(row -> new Object[] {row.getString(0)}).toList();
   }
 }

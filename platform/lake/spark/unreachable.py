@@ -1,9 +1,0 @@
-"""The error of a Spark server that does not answer. Who only catches it loads no Spark client."""
-
-from __future__ import annotations
-
-from tidegate.platform.core.errors import UnavailableError
-
-
-class SparkUnreachable(UnavailableError, RuntimeError):
-    """No Spark Connect server answers at the address. The message says what to do."""

@@ -1,0 +1,117 @@
+"""The pending merge of a silver table: the batches of bronze after its mark, up to the last one in the ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import BadSetting, DataError
+from tidegate.platform.core.silver.recorded_options import read_after
+from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.spark.results import TableState
+
+#: A property that an operator sets on a bronze table to accept a change that Tidegate did not make.
+_ACKNOWLEDGED = "tidegate.acknowledged_version"
+
+
+class BronzeGone(DataError):
+    """The bronze table does not exist, though its ledger has batches."""
+
+
+@dataclass(frozen=True)
+class PendingMerge:
+    """What one merge starts from.
+
+    Attributes:
+        table: the bronze table.
+        spec: `silver` of the table in `lake.yaml`.
+        location: `s3a://` URI of the silver table.
+        bronze: state of the bronze table.
+        silver: state of the silver table, which may not exist yet.
+        mark: last batch that silver holds. None if silver holds no batch of this bronze table and generation.
+        n: last batch in the ledger, up to which silver is merged.
+        recorded: Delta version of the ledger in which `n` is the last batch.
+        app_id: application id of silver's transactions. It contains the id and the generation of the bronze table, so
+            silver has no mark for another table or generation.
+        settled: what this batch and earlier ones replaced in bronze, or removed from it, is not in silver, because it
+            had left bronze before the first merge read bronze. 0 if nothing is known.
+        rebuilds: silver becomes what bronze gives now, whatever it holds.
+        rereads: silver gets the rows of all of bronze again, and loses its other rows of this bronze.
+        since: a rebuild computes only keys with a row of this batch or later. None: all keys.
+    """
+
+    table: Table
+    spec: SilverSpec
+    location: str
+    bronze: TableState
+    silver: TableState
+    mark: int | None
+    n: int
+    recorded: int
+    app_id: str
+    settled: int = 0
+    rebuilds: bool = False
+    rereads: bool = False
+    since: int | None = None
+
+    @property
+    def is_whole_rebuild(self) -> bool:
+        """Whether every row of silver is computed from bronze again."""
+        return self.rebuilds and self.since is None
+
+    @property
+    def bronze_location(self) -> str:
+        """`s3a://` URI of the bronze table."""
+        if self.table.birth is None:
+            raise AssertionError("a table with batches has been born")
+        return self.table.birth.location
+
+
+def pending_merge(lake: Lake, spec: TableSpec) -> PendingMerge | None:
+    """Return what is left to merge. None if silver holds every batch that the ledger has recorded.
+
+    The last batch is that of the ledger. The bronze table may have a later one, because the ledger follows the commit.
+
+    Raises:
+        ValueError: the table has no `silver` in `lake.yaml`.
+        BronzeGone: the bronze table does not exist, though its ledger has batches.
+    """
+    work = merge_state(lake, spec)
+    return None if work is None or (work.mark is not None and work.mark >= work.n) else work
+
+
+def merge_state(lake: Lake, spec: TableSpec) -> PendingMerge | None:
+    """Return the tables of a merge, whether anything is left to merge or not. None if bronze has no table yet.
+
+    Raises:
+        BadSetting: the table has no `silver` in `lake.yaml`.
+        BronzeGone: the bronze table does not exist, though its ledger has batches.
+        DataError: the log of the bronze table has files of elsewhere.
+    """
+    if spec.silver is None:
+        raise BadSetting(f"table {spec.name} has no `silver` in lake.yaml")
+    table = lake.table(spec.table_key.encode())
+    if table.birth is None:
+        return None
+    version, n = table.ledger.clock()
+    if n == 0:
+        return None
+    bronze = lake.delta.table_state(table.birth.location)
+    if not bronze.exists:
+        header = table.ledger.header(version, n)
+        if header is None or header.bronze_version < 0:
+            return None  # every file so far was refused
+        raise BronzeGone(
+            f"bronze.{table.birth.name} at {table.birth.location} is gone, though its ledger has {n} batches: restore "
+            "its log, or reset the table as the error of its bronze run says. Silver is not changed"
+        )
+    bronze.require_own_files()
+    location = lake.store.uri("silver", spec.name)
+    app_id = f"tidegate:{lake.id}:silver:{spec.name}:{bronze.table_id}:{table.birth.generation}"
+    if acknowledged := bronze.properties.get(_ACKNOWLEDGED):
+        app_id += f":{acknowledged}"  # after a RESTORE it holds other rows under the same id
+    silver = lake.delta.table_state(location, app_id)
+    silver.require_served_features(f"silver.{spec.name}")
+    settled = read_after(silver.properties, app_id) or 0
+    return PendingMerge(table, spec.silver, location, bronze, silver, silver.txn, n, version, app_id, settled)
