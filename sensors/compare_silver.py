@@ -6,10 +6,10 @@ import time
 from collections.abc import Collection
 
 import dagster as dg
-from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecord
 
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import result_of
+from tidegate.assets.private_dagster import CheckExecution, last_check_executions, last_materialization_ids
 from tidegate.assets.silver.comparison_check import COMPARISON_JOB, COVERS, equals_bronze_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.sensors.run_history import is_active
@@ -32,9 +32,8 @@ def due_comparisons(
         assets: the silver assets.
         now: epoch seconds.
     """
-    storage = instance.event_log_storage
-    merged = storage.get_latest_materialization_storage_ids(list(assets))
-    last = storage.get_latest_asset_check_execution_by_key([equals_bronze_key(asset) for asset in assets])
+    merged = last_materialization_ids(instance, assets)
+    last = last_check_executions(instance, [equals_bronze_key(asset) for asset in assets])
     waiting: list[tuple[float, dg.AssetCheckKey]] = []
     for asset in assets:
         check, materialized = equals_bronze_key(asset), merged.get(asset)
@@ -45,7 +44,7 @@ def due_comparisons(
     return [check for _, check in sorted(waiting, key=lambda each: each[0])]
 
 
-def _last_compared_id(execution: AssetCheckExecutionRecord | None) -> int:
+def _last_compared_id(execution: CheckExecution | None) -> int:
     """Return the number of the last materialization that was compared; 0 without a result, or without a comparison."""
     result = result_of(execution) if execution else None
     found = result.metadata.get(COVERS) if result else None

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
-from dagster._core.storage.tags import SCHEDULE_NAME_TAG
 
 from tidegate.assets.keys import MAINTENANCE_JOB, LakeNames
 from tidegate.assets.runs.tags import TABLE_TAG
@@ -17,6 +16,8 @@ from tidegate.platform.core.config.lake import LakeConfig
 
 SCHEDULE = f"{MAINTENANCE_JOB}_schedule"
 _DAYS = 7
+#: The tag that Dagster gives to the runs of a schedule.
+_SCHEDULE_TAG = "dagster/schedule_name"
 #: Lower than that of every run that brings rows.
 _PRIORITY = {"dagster/priority": "-2"}
 
@@ -43,7 +44,7 @@ def build_maintenance_schedule(config: LakeConfig) -> dg.ScheduleDefinition:
 
 def _last_scheduled_run(instance: dg.DagsterInstance, names: LakeNames) -> datetime | None:
     """Return when the schedule last requested a run; None if it never did."""
-    asked = dg.RunsFilter(job_name=names.name(MAINTENANCE_JOB), tags={SCHEDULE_NAME_TAG: names.name(SCHEDULE)})
+    asked = dg.RunsFilter(job_name=names.name(MAINTENANCE_JOB), tags={_SCHEDULE_TAG: names.name(SCHEDULE)})
     records = instance.get_run_records(asked, limit=1)
     return records[0].create_timestamp.astimezone(UTC) if records else None
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import dagster as dg
-from dagster._core.events import AssetMaterializationPlannedData
 
 from tidegate.assets.bronze.previous_report import PendingCleanup, PreviousReport, TableSnapshot, row_count
 from tidegate.assets.bronze.report import PARTITION_ROWS, TableReport, check_specs, page_of
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.failure_summary import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
+from tidegate.assets.private_dagster import materialization_planned
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TAG
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.bronze.listener import InventoryComparison, RunListener
@@ -165,9 +165,7 @@ def show_failed(context: dg.OpExecutionContext, names: LakeNames, table: str) ->
 
     Dagster does so if a run plans a materialization of it, and fails without one afterwards.
     """
-    planned = dg.DagsterEvent.build_asset_materialization_planned_event(
-        context.job_name, context.op_handle.name, AssetMaterializationPlannedData(names.bronze, partition=table)
-    )
+    planned = materialization_planned(context.job_name, context.op_handle.name, names.bronze, table)
     context.instance.report_dagster_event(planned, context.run_id)
 
 

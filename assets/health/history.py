@@ -8,14 +8,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import dagster as dg
-from dagster._core.storage.asset_check_execution_record import (
-    AssetCheckExecutionRecord,
-    AssetCheckExecutionRecordStatus,
-)
 
 from tidegate.assets.bronze.report import QUARANTINE_CHECK, SAID_BEFORE, WITHOUT_STATE
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import COLLAPSE_CHECK, kept_description, result_of
+from tidegate.assets.private_dagster import CheckExecution, ended_check_executions, last_check_executions
 from tidegate.assets.sources.queue_checks import CHECK
 from tidegate.platform.core.markdown import Markdown, sentence
 from tidegate.platform.core.routing.unrouted_events import MISSES
@@ -50,13 +47,11 @@ def quarantined_since(instance: dg.DagsterInstance, names: LakeNames, since: flo
     return dict(quarantined + Counter(refused))
 
 
-def failed_quarantine_checks(instance: dg.DagsterInstance, names: LakeNames) -> Iterator[AssetCheckExecutionRecord]:
+def failed_quarantine_checks(instance: dg.DagsterInstance, names: LakeNames) -> Iterator[CheckExecution]:
     """Yield the newest 5,000 failures of bronze's check of the quarantine, the newest first, page by page."""
     check, last = dg.AssetCheckKey(names.bronze, QUARANTINE_CHECK), None
     for _ in range(_MAX_PAGES):
-        page = instance.event_log_storage.get_asset_check_execution_history(
-            check, limit=_PAGE, cursor=last, status={AssetCheckExecutionRecordStatus.FAILED}
-        )
+        page = ended_check_executions(instance, check, _PAGE, before=last, failed=True)
         yield from page
         if len(page) < _PAGE:
             return
@@ -72,7 +67,7 @@ def missed_today(
     """
     keys = {dg.AssetCheckKey(names.queue(name), CHECK): name for name in queues}
     missed = {}
-    for key, record in instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys)).items():
+    for key, record in last_check_executions(instance, keys).items():
         same_day = (
             datetime.fromtimestamp(record.create_timestamp, UTC).date() == datetime.fromtimestamp(now, UTC).date()
         )
@@ -90,7 +85,7 @@ def merges_that_warn(instance: dg.DagsterInstance, names: LakeNames, tables: Seq
         tables: names of silver tables.
     """
     keys = {dg.AssetCheckKey(names.silver_table(name), COLLAPSE_CHECK): f"silver.{name}" for name in tables}
-    found = instance.event_log_storage.get_latest_asset_check_execution_by_key(list(keys))
+    found = last_check_executions(instance, keys)
     return {
         keys[key]: kept_description(result) or sentence("look at its check")
         for key, record in found.items()

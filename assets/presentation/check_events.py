@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import dagster as dg
-from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecord
 
+from tidegate.assets.private_dagster import CheckExecution
 from tidegate.platform.core.markdown import Markdown
 
 #: The check of each silver asset, which the health of the lake repeats: no merge made one row of several.
@@ -45,10 +45,19 @@ def check_result(
 
 def with_description(result: dg.AssetCheckResult, description: Markdown | None) -> dg.AssetCheckResult:
     """Return the result with another description."""
-    return result._replace(description=description)
+    assert result.asset_key is not None
+    assert result.check_name is not None
+    return check_result(
+        asset_key=result.asset_key,
+        check_name=result.check_name,
+        passed=result.passed,
+        severity=result.severity,
+        description=description,
+        metadata=result.metadata,
+    )
 
 
-def result_of(execution: AssetCheckExecutionRecord) -> dg.AssetCheckEvaluation | None:
+def result_of(execution: CheckExecution) -> dg.AssetCheckEvaluation | None:
     """Return the result of an execution of a check. None while it runs, and if it died.
 
     `execution.evaluation` is the event of the plan then, which has neither a result nor metadata, whatever its type is.

@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.markdown import list_lines
+from tidegate.assets.private_dagster import last_materialization_ids
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.markdown import Markdown, code, join_texts, sentence
@@ -100,7 +101,7 @@ def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey, instance: dg.
         asset: its silver asset.
         instance: knows the materializations. One that ends while tables are read is not covered.
     """
-    newest = instance.event_log_storage.get_latest_materialization_storage_ids([asset]).get(asset) or 0
+    newest = last_materialization_ids(instance, [asset]).get(asset) or 0
     try:
         found = compare(lake, spec)
     except Exception as error:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 import dagster as dg
-from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from tidegate.assets.bronze.report import SAID_BEFORE
 from tidegate.assets.presentation.check_events import (
@@ -13,6 +12,7 @@ from tidegate.assets.presentation.check_events import (
     result_of,
     with_description,
 )
+from tidegate.assets.private_dagster import ended_check_executions
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.markdown import Markdown, code, sentence
 from tidegate.platform.core.schema.sql_literal import format_on_one_line
@@ -114,15 +114,16 @@ def _collapse_result(asset: dg.AssetKey, merged: MergeResult | None) -> dg.Asset
 
 def _repeat_last_result(instance: dg.DagsterInstance, result: dg.AssetCheckResult) -> dg.AssetCheckResult:
     key = dg.AssetCheckKey(result.asset_key, result.check_name)  # type: ignore[arg-type]
-    ended = {AssetCheckExecutionRecordStatus.SUCCEEDED, AssetCheckExecutionRecordStatus.FAILED}
-    for record in instance.event_log_storage.get_asset_check_execution_history(key, limit=1, status=ended):
+    for record in ended_check_executions(instance, key, 1):
         if before := result_of(record):
-            repeated = result._replace(
+            return check_result(
+                asset_key=key.asset_key,
+                check_name=key.name,
                 passed=before.passed,
                 severity=before.severity,
+                description=kept_description(before),
                 metadata={**before.metadata, SAID_BEFORE: dg.MetadataValue.bool(True)},
             )
-            return with_description(repeated, kept_description(before))
     nothing = sentence("no row was checked: this run merged none, and no run before has a result")
     return with_description(result, nothing)
 

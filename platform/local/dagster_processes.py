@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidegate.platform.core.errors import UnavailableError
+from tidegate.platform.local.code_server import is_code_loaded
 from tidegate.platform.local.extras import require_extra
 from tidegate.platform.local.process.ports import LOOPBACK, free_port, require_free
 from tidegate.platform.local.process.process import Process, spawn
@@ -128,9 +129,9 @@ class DagsterProcesses:
             loading = self.processes.get("code server")
             if loading is None or not loading.alive:
                 self.load_code()
-            self._wait("code server", self._is_code_loaded, end)
+            self._wait("code server", lambda: is_code_loaded(self.code_port, self.module), end)
             began = time.time()
-            self._spawn("daemon", "-m", "dagster._daemon", "run", *self._workspaces())
+            self._spawn("daemon", "-m", "tidegate.platform.local.dagster_daemon", "run", *self._workspaces())
             if self.ui_port is not None:
                 self._spawn(
                     "UI",
@@ -181,21 +182,6 @@ class DagsterProcesses:
             time.sleep(0.2)
         raise UnavailableError(f"the Dagster {name} was not ready in time; see {process.log}\n{process.tail()}")
 
-    def _is_code_loaded(self) -> bool:
-        from dagster._core.errors import DagsterUserCodeUnreachableError
-        from dagster._grpc.client import DagsterGrpcClient
-        from dagster_shared.error import SerializableErrorInfo
-        from dagster_shared.serdes import deserialize_value
-
-        try:
-            reply = DagsterGrpcClient(host=LOOPBACK, port=self.code_port).list_repositories()
-        except DagsterUserCodeUnreachableError:
-            return False
-        found = deserialize_value(reply)
-        if isinstance(found, SerializableErrorInfo):
-            raise UnavailableError(f"the definitions in {self.module} do not load: {_cause(found)}")
-        return True
-
     def _has_daemon_heartbeat(self, since: float) -> bool:
         with self.instance() as instance:
             beats = instance.get_daemon_heartbeats()
@@ -218,9 +204,3 @@ class DagsterProcesses:
         for name in ("daemon", "UI", "code server"):
             if name in self.processes:
                 self.processes[name].stop(deadline)
-
-
-def _cause(error: object) -> str:
-    """Return the innermost message of an error that came over gRPC."""
-    inner = getattr(error, "cause", None)
-    return _cause(inner) if inner is not None else str(getattr(error, "message", error)).strip()

@@ -53,7 +53,8 @@ def test_dev_says_in_one_line_that_its_daemon_died(tmp_path: Path, is_gone: Call
         assert ui_version(dev)
         everything = dev.below()
         assert len(everything) >= 10  # AWS, Spark, code server, daemon and UI, each behind its guard
-        (daemon,) = (pid for pid, arguments in everything.items() if arguments[1:3] == ["-m", "dagster._daemon"])
+        command = ["-m", "tidegate.platform.local.dagster_daemon"]
+        (daemon,) = (pid for pid, arguments in everything.items() if arguments[1:3] == command)
         os.kill(daemon, signal.SIGKILL)
         assert dev.exit_code(90) == 1
     line = r"error: the Dagster daemon died with exit code 137; see \S+/dagster-daemon\.log, then start again"
