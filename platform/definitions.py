@@ -18,7 +18,7 @@ from tidegate.assets.health.asset import build_health_checks, build_lake_health
 from tidegate.assets.inventory.asset import build_storage
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.maintenance.asset import build_maintenance, maintenance_job
-from tidegate.assets.maintenance.history import history_job
+from tidegate.assets.maintenance.history import events_job, history_job
 from tidegate.assets.operations.jobs import rebuild_job, redrive_job
 from tidegate.assets.presentation.lake_yaml_lines import with_lake_yaml_lines
 from tidegate.assets.routes.asset import build_route_checks, route_assets
@@ -37,7 +37,7 @@ from tidegate.sensors.catalog import build_catalog_schedules
 from tidegate.sensors.compare_silver import build_comparison_sensor
 from tidegate.sensors.costs import build_costs_schedules
 from tidegate.sensors.dead_letters import build_dead_letters_sensor
-from tidegate.sensors.forget_history import build_history_schedule
+from tidegate.sensors.forget_history import build_history_schedules
 from tidegate.sensors.forget_persons import build_forget_schedules
 from tidegate.sensors.forward import build_forward_sensor
 from tidegate.sensors.health import build_health_sensor
@@ -77,6 +77,7 @@ def build_definitions(
     assets = apply_translator(_assets(config), translator or LakeTranslator())
     jobs = [*of_bronze, *_jobs(config)]
     schedules = _schedules_with_jobs(config)
+    events = events_job(names, assets)
     every_job = [job.name for job in jobs] + [schedule.job_name for schedule in schedules]
     return dg.Definitions(
         assets=with_lake_yaml_lines(assets, lake.lake_yaml, _places(config)),
@@ -92,7 +93,7 @@ def build_definitions(
             *[trigger for trigger in triggers if isinstance(trigger, dg.SensorDefinition)],
         ],
         schedules=[
-            build_history_schedule(history_job(names, assets, every_job, is_alone=not is_guest)),
+            *build_history_schedules(history_job(names, [*every_job, events.name], is_alone=not is_guest), events),
             *schedules,
             build_maintenance_schedule(config),
             *[trigger for trigger in triggers if isinstance(trigger, dg.ScheduleDefinition)],

@@ -333,20 +333,18 @@ MUTANTS = (
     Mutant(
         "the run of a table's last materialization is forgotten",
         6,
-        "forget",
-        "        if run_id not in kept:\n",
-        "        if run_id:\n",
+        "forget_runs",
+        "        if _has_last_materialization(instance, run_id, last):\n            continue\n",
+        "",
         ("tests/unit/assets/maintenance/test_history.py::test_old_runs_are_forgotten_but_the_last_of_each_table",),
     ),
     Mutant(
-        "many old runs keep what sensors reported for ever",
+        "rows of private tables are deleted unasked",
         6,
-        "forget",
-        "    is_over = _deadline(clock)\n    with",
-        "    if left:\n        return DeletedHistory(runs, 0, 0, left=True)\n    with",
-        (
-            "tests/unit/assets/maintenance/test_history.py::test_neither_runs_nor_what_sensors_reported_waits_for_nights_without_the_other",
-        ),
+        "build_history_schedules",
+        '"45 3 * * *", dg.DefaultScheduleStatus.STOPPED',
+        '"45 3 * * *", dg.DefaultScheduleStatus.RUNNING',
+        ("tests/unit/platform/test_definitions.py::test_triggers_are_a_schedule_or_a_sensor_and_on_from_the_start",),
     ),
     Mutant(
         "a batch that committed nothing hides a commit of another writer in the number of rows",

@@ -193,6 +193,7 @@ LONG_STEPS = {
     "bronze_shared_job": set(),
     "catalog_sync": set(),
     "forget": {"forgotten"},
+    "forget_events": set(),
     "forget_history": set(),
     "lake_costs_job": {"lake_costs"},
     "maintain": set(),

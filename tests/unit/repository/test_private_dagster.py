@@ -21,7 +21,7 @@ PRIVATE = {
     "platform/launcher/warm_process.py": "what the launcher sends to the process that it forks",
     "platform/local/code_server.py": "without the UI only the private protocol says whether definitions load",
     "assets/private_dagster.py": "results of checks, and the event of a planned materialization, have no public name",
-    "assets/maintenance/history.py": "rows that Dagster never deletes",
+    "assets/maintenance/history_tables.py": "rows that Dagster never deletes; only a job that is off imports it",
 }
 
 
