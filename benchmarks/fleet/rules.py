@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import yaml
 
@@ -15,10 +14,10 @@ from tidegate.platform.core.config.lake import IntakeSpec
 from tidegate.platform.intake.due_tables import COLD_SMALL_HINTS, MAX_RUNS, MAX_SHARED_TABLES
 from tidegate.platform.intake.tick import RECEIVE_SHARE
 from tidegate.platform.lake.aws.drain import _CHUNK
+from tidegate.platform.local.instance_config import instance_config
 
-_PLATFORM = Path(__file__).parents[2] / "platform"
 _INTAKE, _TABLE = IntakeSpec(), TableDefaults()
-_DAGSTER = yaml.safe_load((_PLATFORM / "dagster.yaml").read_text(encoding="utf-8"))
+_DAGSTER = yaml.safe_load(instance_config(fork=True))
 
 
 @dataclass(frozen=True)

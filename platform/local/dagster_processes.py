@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.local.code_server import is_code_loaded
 from tidegate.platform.local.extras import require_extra
+from tidegate.platform.local.instance_config import instance_config
 from tidegate.platform.local.process.ports import LOOPBACK, free_port, require_free
 from tidegate.platform.local.process.process import Process, spawn
 
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from dagster import DagsterInstance
 
 MODULE = "tidegate.platform.definitions"
-#: The `dagster.yaml` that Tidegate is tested with. It is part of the package.
-INSTANCE_CONFIG = Path(__file__).resolve().parents[1] / "dagster.yaml"
-#: What an instance that others use too may have of it.
-GUEST_CONFIG = INSTANCE_CONFIG.with_name("dagster-guest.yaml")
 _DAEMONS = ("SENSOR", "SCHEDULER", "QUEUED_RUN_COORDINATOR")
 
 
@@ -147,7 +143,7 @@ class DagsterProcesses:
 
     def _prepare(self) -> None:
         self.home.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(INSTANCE_CONFIG, self.home / "dagster.yaml")
+        (self.home / "dagster.yaml").write_text(instance_config(fork=True), encoding="utf-8")
         self.workspace.write_text(
             f"load_from:\n  - grpc_server: {{host: {LOOPBACK}, port: {self.code_port}, location_name: tidegate}}\n"
         )

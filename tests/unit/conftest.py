@@ -18,6 +18,7 @@ from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.definitions import build_definitions
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.lake.lake_root.inbox import Backlog
+from tidegate.platform.local.instance_config import instance_config
 from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors.intake import sensor as intake
@@ -95,9 +96,8 @@ def paper(papers: Callable[[str], Paper]) -> Paper:
 
 @pytest.fixture(scope="module")
 def shipped_instance() -> Iterator[dg.DagsterInstance]:
-    """Yield an instance with the settings of the shipped dagster.yaml."""
-    settings = yaml.safe_load((Path(__file__).resolve().parents[2] / "platform" / "dagster.yaml").read_text())
-    with dg.instance_for_test(overrides=settings) as made:
+    """Yield an instance with the settings of the shipped dagster.yaml, and with Tidegate's launcher and queue."""
+    with dg.instance_for_test(overrides=yaml.safe_load(instance_config(fork=True))) as made:
         yield made
 
 

@@ -106,11 +106,17 @@ def subscribe(
 
 @deployment.command()
 def dagster_yaml(
+    fork: Annotated[
+        bool,
+        typer.Option("--fork", help="With Tidegate's launcher and queue: cheaper runs, for processes of one machine."),
+    ] = False,
     guest: Annotated[
         bool, typer.Option("--guest", help="Print what to add to an instance that others use too. It limits no others.")
     ] = False,
 ) -> None:
     """Print the dagster.yaml that Tidegate is tested with, for the DAGSTER_HOME of your own deployment."""
-    from tidegate.platform.local.dagster_processes import GUEST_CONFIG, INSTANCE_CONFIG
+    from tidegate.platform.local.instance_config import guest_config, instance_config
 
-    print((GUEST_CONFIG if guest else INSTANCE_CONFIG).read_text(encoding="utf-8"), end="")
+    if fork and guest:
+        raise typer.BadParameter("an instance that others use too keeps its own launcher and queue: leave --fork out")
+    print(guest_config() if guest else instance_config(fork=fork), end="")

@@ -22,6 +22,7 @@ from packaging.requirements import Requirement
 
 import tidegate
 import tidegate.testing
+from tidegate.platform.local.instance_config import instance_config
 
 ROOT = Path(__file__).resolve().parents[3]
 #: The names that docs/reference/python.md gives, with their modules.
@@ -193,7 +194,7 @@ def test_the_wheel_has_every_file_of_its_packages(wheel: Path) -> None:
     there = {f"tidegate/{path.relative_to(ROOT)}" for each in folders for path in (ROOT / each).rglob("*.py")}
     there |= {f"tidegate/{path.name}" for path in (ROOT / "tidegate").glob("*.py")} | {"tidegate/py.typed"}
     there = {name for name in there if not name.startswith("tidegate/platform/jvm/")}
-    data = {"dagster.yaml", "dagster-guest.yaml"}
+    data = {"dagster.yaml", "dagster-fork.yaml", "dagster-guest.yaml"}
     data |= {"demo/lake.yaml", "demo/events/lake.yaml", "demo/storage/lake.yaml"}
     assert packed == there | {f"tidegate/platform/{name}" for name in data}
 
@@ -272,4 +273,4 @@ def test_its_commands_say_what_is_missing_without_a_trace(run: Run, tmp_path: Pa
 
 
 def test_the_command_is_installed_and_the_dagster_yaml_is_in_it(run: Run) -> None:
-    assert run("tidegate", "dagster-yaml").stdout == (ROOT / "platform" / "dagster.yaml").read_text()
+    assert run("tidegate", "dagster-yaml", "--fork").stdout == instance_config(fork=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
@@ -26,6 +27,7 @@ from tidegate.assets.runs.held_tables import shared_config
 from tidegate.assets.runs.tags import TABLE_TAG
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.definitions import build_definitions
+from tidegate.platform.local.instance_config import instance_config
 from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors.maintain import requests
@@ -226,6 +228,54 @@ def test_each_job_has_the_hour_or_a_step_that_takes_long_and_so_has_a_run_by_han
     by_hand = found.pop(BY_HAND)
     assert found == LONG_STEPS
     assert by_hand == set().union(*found.values()) - {"rebuild_op", "redrive_op"}
+
+
+@pytest.fixture(scope="module")
+def plain_instance() -> Iterator[dg.DagsterInstance]:
+    """Yield an instance with the file as it is printed without a flag."""
+    with dg.instance_for_test(overrides=SHIPPED) as made:
+        yield made
+
+
+def test_the_file_begins_with_dagster_s_own_launcher_and_queue(plain_instance: dg.DagsterInstance) -> None:
+    assert type(plain_instance.run_launcher) is dg.DefaultRunLauncher
+    assert type(plain_instance.run_coordinator) is dg.QueuedRunCoordinator
+    assert "tidegate" not in json.dumps(SHIPPED), "no process of Dagster needs our package"
+    config = plain_instance.get_concurrency_config().run_queue_config
+    assert config is not None
+    assert config.tag_concurrency_limits == SHIPPED["concurrency"]["runs"]["tag_concurrency_limits"]
+    assert config.max_concurrent_runs == SHIPPED["concurrency"]["runs"]["max_concurrent_runs"]
+
+
+def test_without_our_queue_a_table_has_one_run_of_its_own_and_may_be_in_a_shared_one(
+    paper: Paper, plain_instance: dg.DagsterInstance
+) -> None:
+    """Both are right: see test_shared_run.py and decision 4. It is the price of Dagster's own queue."""
+    plain_instance.add_dynamic_partitions(LakeNames().name("tables"), [ORDERS, ITEMS])
+    tags = launch_tags(paper, plain_instance, ORDERS)
+    shared = queue(plain_instance, {}, SHARED_JOB, shared_config(LakeNames(), [ORDERS]))
+    assert dequeued(plain_instance) == [shared]
+    started = dg.DagsterEvent(dg.DagsterEventType.PIPELINE_START.value, SHARED_JOB)
+    plain_instance.report_dagster_event(started, shared)
+    first, _ = queue(plain_instance, tags), queue(plain_instance, tags)
+    assert dequeued(plain_instance) == [first]
+
+
+def test_fork_changes_the_launcher_and_the_queue_and_no_limit() -> None:
+    forked = yaml.safe_load(instance_config(fork=True))
+    plain = yaml.safe_load(FILE.read_text())
+    launcher = {"module": "tidegate.platform.launcher.run_launcher", "class": "ForkingRunLauncher"}
+    assert forked.pop("run_launcher") == launcher
+    queue = {"module": "tidegate.platform.launcher.run_coordinator", "class": "TableRunCoordinator"}
+    assert {name: forked["run_coordinator"].pop(name) for name in queue} == queue
+    assert {name: plain["run_coordinator"].pop(name) for name in queue} == {
+        "module": "dagster", "class": "QueuedRunCoordinator"
+    }  # fmt: skip
+    # Dagster allows a limit of tags under one of both only, and the one hides what our queue adds.
+    limits = forked["run_coordinator"]["config"].pop("tag_concurrency_limits")
+    assert limits == plain["concurrency"]["runs"].pop("tag_concurrency_limits")
+    assert forked == plain
+    assert "# Each limit names the invariant" in instance_config(fork=True)
 
 
 def test_dead_runs_are_noticed_and_never_resumed(instance: dg.DagsterInstance) -> None:
