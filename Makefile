@@ -11,6 +11,10 @@ DIST := platform/jvm/target/dist
 # Other software in the tests: AWS's DynamoDB Local, and the last delta-rs that commits through DynamoDB.
 DYNAMODB := platform/jvm/dynamodb-local/target/lib
 DELTA_RS := .venv-delta-rs
+# The oldest Dagster that is allowed, with everything else from the first environment; and the tests that concern Dagster.
+OLDEST_DAGSTER := .venv-dagster-oldest
+DAGSTER_TESTS = tests/unit/assets tests/unit/sensors tests/unit/platform/launcher tests/local/dagster \
+  $(shell grep -rlE '^(import|from) dagster' --include='test_*.py' tests/unit/platform)
 # A fast SQS server, for measurements.
 ELASTICMQ := platform/jvm/elasticmq/target/lib
 JVM_SOURCES := platform/jvm/pom.xml $(shell find platform/jvm/src/main -type f 2>/dev/null)
@@ -25,7 +29,7 @@ PARALLEL := --numprocesses=auto
 REPOSITORY := tests/unit/repository
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-events demo-storage dev test smoke mutants soak bench check lint types layers unit format class-archive jars schema policies commands limits lock clean
+.PHONY: help demo demo-events demo-storage dev test smoke matrix mutants soak bench check lint types layers unit format class-archive jars schema policies commands limits lock clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,6 +53,9 @@ test: ## Run every check and every test; installs what it needs
 
 smoke: $(BIN)/.dev $(DIST)/spark-classes.jsa ## Run the fast tests, and one file through the real pipeline: minutes
 	$(BIN)/python -m pytest $(PARALLEL) tests/unit tests/spark/commands/test_docs.py $(ARGS)
+
+matrix: $(OLDEST_DAGSTER)/.installed ## Run the tests that concern Dagster with the oldest Dagster that is allowed: minutes
+	$(OLDEST_DAGSTER)/bin/python -m pytest $(PARALLEL) $(DAGSTER_TESTS) $(ARGS)
 
 mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Mutation tests: break each invariant in turn; some test must fail (ARGS="a word of its name")
 	$(BIN)/python -m tests.mutants $(ARGS)
@@ -107,9 +114,14 @@ lock: $(BIN)/.dev ## Pin and hash requirements/*.in again
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 -c requirements/dev.txt requirements/runtime.in -o requirements/runtime.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 -c requirements/dev.txt requirements/deploy.in -o requirements/deploy.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 requirements/delta-rs.in -o requirements/delta-rs.txt
+	@# First with what it needs, in the versions of dev.txt: they must fit. Then without.
+	@mkdir -p build
+	grep -oE '^[a-zA-Z0-9_.-]+(\[[a-z,0-9_-]+\])?==[^ ]+' requirements/dev.txt | grep -v '^dagster' > build/without-dagster.txt
+	$(BIN)/uv pip compile -q --python-version 3.11 -c build/without-dagster.txt requirements/dagster-oldest.in -o build/dagster-oldest.txt
+	$(BIN)/uv pip compile -q --no-header --no-annotate --no-deps --generate-hashes --python-version 3.11 requirements/dagster-oldest.in -o requirements/dagster-oldest.txt
 
 clean: ## Remove everything that was built (not the demo's state, which is .tidegate)
-	rm -rf $(VENV) $(DELTA_RS) build platform/jvm/target platform/jvm/dynamodb-local/target platform/jvm/elasticmq/target *.egg-info
+	rm -rf $(VENV) $(DELTA_RS) $(OLDEST_DAGSTER) build platform/jvm/target platform/jvm/dynamodb-local/target platform/jvm/elasticmq/target *.egg-info
 
 # The lock is complete, so pip need not resolve (--no-deps). The hashes are checked.
 $(BIN)/.runtime: requirements/local.txt pyproject.toml setup.py
@@ -160,6 +172,13 @@ $(ELASTICMQ)/.fetched: platform/jvm/elasticmq/pom.xml
 $(DELTA_RS)/.installed: requirements/delta-rs.txt
 	test -x $(DELTA_RS)/bin/python || $(PYTHON) -m venv $(DELTA_RS)
 	$(DELTA_RS)/bin/pip install -q --no-deps --require-hashes -r requirements/delta-rs.txt
+	touch $@
+
+# Its own site-packages come first, so its Dagster hides that of the first environment.
+$(OLDEST_DAGSTER)/.installed: requirements/dagster-oldest.txt $(BIN)/.dev
+	test -x $(OLDEST_DAGSTER)/bin/python || $(PYTHON) -m venv $(OLDEST_DAGSTER)
+	$(OLDEST_DAGSTER)/bin/pip install -q --no-deps --require-hashes -r requirements/dagster-oldest.txt
+	echo "import site; site.addsitedir('$(abspath $(VENV))/lib/python3.11/site-packages')" > $(OLDEST_DAGSTER)/lib/python3.11/site-packages/first-environment.pth
 	touch $@
 
 .PHONY: ready-to-test every-group require-jvm chromium

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dagster import QueuedRunCoordinator, RunsFilter
-from dagster._core.run_coordinator.queued_run_coordinator import RunQueueConfig
-from dagster._core.storage.dagster_run import ACTIVE_RUN_STATUSES
+from typing import TYPE_CHECKING
+
+from dagster import DagsterRunStatus, QueuedRunCoordinator, RunsFilter
 
 from tidegate.assets.runs.held_tables import PARTITION_TAG, held_tables, is_shared
+
+if TYPE_CHECKING:
+    from dagster._core.run_coordinator.queued_run_coordinator import RunQueueConfig
+
+_AT_WORK = [DagsterRunStatus.STARTING, DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING]
 
 
 class TableRunCoordinator(QueuedRunCoordinator):
@@ -19,7 +24,7 @@ class TableRunCoordinator(QueuedRunCoordinator):
     def get_run_queue_config(self) -> RunQueueConfig:
         """Return the present limits. The daemon calls this before it takes runs out of the queue."""
         config = super().get_run_queue_config()
-        at_work = self._instance.get_runs(RunsFilter(statuses=ACTIVE_RUN_STATUSES))
+        at_work = self._instance.get_runs(RunsFilter(statuses=_AT_WORK))
         held = {table for run in at_work if is_shared(run) for table in held_tables(run)}
         limits = [{"key": PARTITION_TAG, "value": table, "limit": 0} for table in sorted(held)]
         return config._replace(tag_concurrency_limits=[*config.tag_concurrency_limits, *limits])

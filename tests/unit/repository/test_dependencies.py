@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[3]
 NEEDED = [
@@ -21,6 +22,7 @@ def _pinned(lock: str) -> dict[str, str]:
 
 
 PINNED = _pinned("runtime")
+OLDEST_DAGSTER = _pinned("dagster-oldest")
 #: Versions before which a hole is published.
 FIXED = {"starlette": "1.3.1", "pyarrow": "23.0.1"}
 
@@ -48,3 +50,14 @@ def test_a_deployment_has_the_tested_versions_and_the_packages_of_one_release_of
     assert {name: tested[name] for name in deployed if name in tested and tested[name] != deployed[name]} == {}
     releases = {version.rsplit(".", 1)[-1] for name, version in deployed.items() if name.startswith("dagster")}
     assert len(releases) == 1, "packages of two releases of Dagster: pip would replace some, or refuse them"
+
+
+def test_the_oldest_allowed_dagster_is_the_one_that_make_matrix_tests() -> None:
+    dagster = [needed for needed in NEEDED if needed.name.startswith("dagster")]
+    assert len(dagster) == 3
+    for needed in dagster:
+        (lowest,) = [each.version for each in needed.specifier if each.operator == ">="]
+        tested = OLDEST_DAGSTER[needed.name]
+        assert Version(tested) == Version(lowest), f"{needed.name} {lowest} is allowed, and {tested} is tested"
+    locked = {name for name in PINNED if name.startswith("dagster")}
+    assert locked <= set(OLDEST_DAGSTER), "no package of the newest Dagster is next to the oldest"
