@@ -8,18 +8,18 @@ from pathlib import Path
 _FOLDER = Path(__file__).resolve().parents[1]
 
 
-def instance_config(*, fork: bool) -> str:
+def instance_config(*, fork: bool = False, postgres: bool = False) -> str:
     """Return the `dagster.yaml` of an instance of Tidegate's own.
 
     Args:
         fork: whether it has Tidegate's launcher and queue in place of Dagster's own.
+        postgres: whether it keeps runs, events and ticks in PostgreSQL, in place of files.
     """
-    text = _read("dagster.yaml")
-    if not fork:
-        return text
-    first, sections = _sections(text)
-    _, others = _sections(_read("dagster-fork.yaml"))
-    return first + "\n".join((sections | others).values())
+    first, sections = _sections(_read("dagster.yaml"))
+    for name, wanted in (("dagster-fork.yaml", fork), ("dagster-postgres.yaml", postgres)):
+        if wanted:
+            sections |= _sections(_read(name))[1]
+    return first + "\n".join(sections.values())
 
 
 def guest_config() -> str:

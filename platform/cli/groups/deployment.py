@@ -110,6 +110,10 @@ def dagster_yaml(
         bool,
         typer.Option("--fork", help="With Tidegate's launcher and queue: cheaper runs, for processes of one machine."),
     ] = False,
+    postgres: Annotated[
+        bool,
+        typer.Option("--postgres", help="With runs in PostgreSQL, at the address of DAGSTER_PG_HOST and its like."),
+    ] = False,
     guest: Annotated[
         bool, typer.Option("--guest", help="Print what to add to an instance that others use too. It limits no others.")
     ] = False,
@@ -117,6 +121,8 @@ def dagster_yaml(
     """Print the dagster.yaml that Tidegate is tested with, for the DAGSTER_HOME of your own deployment."""
     from tidegate.platform.local.instance_config import guest_config, instance_config
 
-    if fork and guest:
-        raise typer.BadParameter("an instance that others use too keeps its own launcher and queue: leave --fork out")
-    print(guest_config() if guest else instance_config(fork=fork), end="")
+    if guest and (fork or postgres):
+        raise typer.BadParameter(
+            "an instance that others use too keeps its own launcher, queue and storage: leave the other options out"
+        )
+    print(guest_config() if guest else instance_config(fork=fork, postgres=postgres), end="")

@@ -19,6 +19,7 @@ from dagster._core.definitions.run_request import InstigatorType
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
 from dagster._core.test_utils import create_run_for_test
 from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import QueuedRunCoordinatorDaemon
+from sqlalchemy import make_url
 
 from tests.unit.conftest import PAPER, Paper
 from tidegate.assets.keys import SHARED_JOB, LakeNames
@@ -358,3 +359,12 @@ def test_ticks_are_not_kept_for_ever() -> None:
         for kind in (InstigatorType.SENSOR, InstigatorType.SCHEDULE):
             assert all(0 < days <= 30 for days in found.get_tick_retention_settings(kind).values())
         assert found.get_sensor_settings()["num_workers"] > 4, "silver's sensors have the others"
+
+
+def test_dagster_s_storage_on_postgresql_uses_the_driver_that_a_deployment_installs() -> None:
+    """SQLAlchemy 2.1 takes `postgresql://` for psycopg 3, which dagster-postgres does not bring."""
+    config = yaml.safe_load(instance_config(fork=True, postgres=True))
+    assert {**config, "storage": None} == {**yaml.safe_load(instance_config(fork=True)), "storage": None}
+    scheme = config["storage"]["postgres"]["postgres_db"]["scheme"]
+    driver = make_url(f"{scheme}://somewhere/dagster").get_dialect().driver
+    assert re.search(rf"^{driver}-binary==", (ROOT / "requirements" / "deploy.txt").read_text(), re.MULTILINE)
