@@ -20,12 +20,14 @@ from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepo
 from dagster._core.test_utils import create_run_for_test
 from dagster._daemon.run_coordinator.queued_run_coordinator_daemon import QueuedRunCoordinatorDaemon
 from sqlalchemy import make_url
+from typer.testing import CliRunner
 
 from tests.unit.conftest import PAPER, Paper
 from tidegate.assets.keys import SHARED_JOB, LakeNames
 from tidegate.assets.runs import long_runs
 from tidegate.assets.runs.held_tables import shared_config
 from tidegate.assets.runs.tags import TABLE_TAG
+from tidegate.platform.cli.main import app
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.definitions import build_definitions
 from tidegate.platform.local.instance_config import instance_config
@@ -277,6 +279,17 @@ def test_fork_changes_the_launcher_and_the_queue_and_no_limit() -> None:
     assert limits == plain["concurrency"]["runs"].pop("tag_concurrency_limits")
     assert forked == plain
     assert "# Each limit names the invariant" in instance_config(fork=True)
+
+
+def test_the_command_prints_each_file_and_not_two() -> None:
+    def printed(*flags: str) -> str:
+        answer = CliRunner().invoke(app, ["dagster-yaml", *flags])
+        return answer.output if answer.exit_code == 0 else f"exit code {answer.exit_code}"
+
+    assert printed() == FILE.read_text()
+    assert printed("--fork") == instance_config(fork=True)
+    assert printed("--guest") == FILE.with_name("dagster-guest.yaml").read_text()
+    assert printed("--fork", "--guest") == "exit code 2"
 
 
 def test_dead_runs_are_noticed_and_never_resumed(instance: dg.DagsterInstance) -> None:
