@@ -49,13 +49,6 @@ def ended_check_executions(
     )
 
 
-def last_materialization_ids(
-    instance: dg.DagsterInstance, assets: Collection[dg.AssetKey]
-) -> Mapping[dg.AssetKey, int | None]:
-    """Return the number of the last materialization of each asset; later ones are larger. It takes one query."""
-    return instance.event_log_storage.get_latest_materialization_storage_ids(list(assets))
-
-
 def materialization_planned(job: str, step: str, asset: dg.AssetKey, partition: str) -> dg.DagsterEvent:
     """Return the event with which a run says that it will materialize a partition."""
     return dg.DagsterEvent.build_asset_materialization_planned_event(

@@ -9,8 +9,13 @@ import dagster as dg
 
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import result_of
-from tidegate.assets.private_dagster import CheckExecution, last_check_executions, last_materialization_ids
-from tidegate.assets.silver.comparison_check import COMPARISON_JOB, COVERS, equals_bronze_key
+from tidegate.assets.private_dagster import CheckExecution, last_check_executions
+from tidegate.assets.silver.comparison_check import (
+    COMPARISON_JOB,
+    COVERS,
+    equals_bronze_key,
+    last_materialization_ids,
+)
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.sensors.run_history import is_active
 
@@ -25,7 +30,7 @@ def due_comparisons(
 ) -> list[dg.AssetCheckKey]:
     """Return the checks of silver assets that were materialized since their last check, the longest waiting first.
 
-    A table is tried at most every `PACE` seconds. Two queries answer it for any number of tables.
+    A table is tried at most every `PACE` seconds. A few queries answer it for any number of tables.
 
     Args:
         instance: Dagster's instance.

@@ -3,7 +3,7 @@
 It is a step of its own. A merge does not wait for it, and a sensor requests it for the tables that were merged since.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import dagster as dg
@@ -12,7 +12,6 @@ from pyspark.errors import PySparkException
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.markdown import list_lines
-from tidegate.assets.private_dagster import last_materialization_ids
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.markdown import Markdown, code, join_texts, sentence
@@ -90,6 +89,13 @@ def _check_spec(asset: dg.AssetKey) -> dg.AssetCheckSpec:
     )
 
 
+def last_materialization_ids(instance: dg.DagsterInstance, assets: Collection[dg.AssetKey]) -> dict[dg.AssetKey, int]:
+    """Return the number of the last materialization of each asset that has one; later ones are larger."""
+    entries = [record.asset_entry for record in instance.get_asset_records(list(assets))]
+    numbers = {entry.asset_key: entry.last_materialization_storage_id for entry in entries}
+    return {asset: number for asset, number in numbers.items() if number is not None}
+
+
 def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey, instance: dg.DagsterInstance) -> dg.AssetCheckResult:
     """Compare silver with bronze. A comparison that cannot be made is a warning: the merge has succeeded already.
 
@@ -101,7 +107,7 @@ def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey, instance: dg.
         asset: its silver asset.
         instance: knows the materializations. One that ends while tables are read is not covered.
     """
-    newest = last_materialization_ids(instance, [asset]).get(asset) or 0
+    newest = last_materialization_ids(instance, [asset]).get(asset, 0)
     try:
         found = compare(lake, spec)
     except Exception as error:

@@ -136,9 +136,7 @@ def _descriptions_of_checks(name: str) -> None:
     met = Collapse(1, 2, *((name,), 3, *([(name, name)] * 4)))
     merged: Any = SimpleNamespace(collapse=met, violations={}, expectations=(), volume={"rows": 1})
     spec: Any = SimpleNamespace(name="t", silver=None, personal=None)
-    instance: Any = SimpleNamespace(
-        event_log_storage=SimpleNamespace(get_latest_materialization_storage_ids=lambda assets: {})
-    )
+    instance: Any = SimpleNamespace(get_asset_records=lambda assets: [])
     asset, error = dg.AssetKey("t"), DataError(f"no column {name}")
     (apart,) = results_of_merge(spec, asset, merged, instance)
     health: Any = SimpleNamespace(**dict.fromkeys(("behind", "unknown", "tables", "routes", "queues"), ()), dead=0)
