@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.bronze.backfill_run import MAX_TABLES, run_backfill
 from tidegate.assets.bronze.previous_report import PendingCleanup, PreviousReport, TableSnapshot, row_count
 from tidegate.assets.bronze.report import PARTITION_ROWS, TableReport, check_specs, page_of
+from tidegate.assets.bronze.shared_run import show_failed
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.failure_summary import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
-from tidegate.assets.private_dagster import materialization_planned
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TAG
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.bronze.listener import InventoryComparison, RunListener
@@ -24,7 +26,7 @@ from tidegate.platform.core.catalog.descriptions import column_descriptions
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.wording import first_line
-from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.lake_root.after_notes import files_of
 from tidegate.platform.lake.spark.results import CommitResult
 from tidegate.resources.lake_resource import LakeResource, with_lake
@@ -36,8 +38,8 @@ _BATCHES_LOOKED_BACK = 5
 def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
     """Build the bronze asset of a lake.
 
-    `backfill_policy` stays unset: with any policy, runs of a backfill have no tag `dagster/partition` and so bypass the
-    limit of one run for each table.
+    A run of a backfill has a range of partitions, and no tag `dagster/partition`. The limits of one run for each table
+    know its tables by `RunTables`.
     """
     names = LakeNames.from_config(config)
 
@@ -55,12 +57,22 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
         check_specs=check_specs(names.bronze, names.tables),
         # A run that only quarantines does not materialize its partition.
         output_required=False,
+        backfill_policy=dg.BackfillPolicy.multi_run(MAX_TABLES),
     )
     @with_lake(names.resource)
     def bronze(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[Any]:
+        run = context.op_execution_context
+        if not context.has_partition_key:
+            with readable_failure():
+                handles = lake.open()
+            work = partial(_work_off_one_of_several, run, names, handles, config)
+            yield from run_backfill(run, names, handles, partial(page_of, config), work)
+            # Every table has its own evaluations, which an output of the step cannot have.
+            yield from (dg.Output(None, spec.get_python_identifier()) for spec in context.assets_def.check_specs)
+            return
         page = page_of(config, context.partition_key)
         with readable_failure():
-            report = work_off(context.op_execution_context, names, lake.open().table(context.partition_key), page)
+            report = work_off(run, names, lake.open().table(context.partition_key), page)
         checks = report.checks(names.bronze)
         if report.materializes:
             yield dg.MaterializeResult(metadata=report.metadata(PARTITION_ROWS), check_results=checks)
@@ -70,6 +82,12 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
             context.log_event(event)
 
     return bronze
+
+
+def _work_off_one_of_several(
+    context: dg.OpExecutionContext, names: LakeNames, lake: Lake, config: LakeConfig, table: str
+) -> TableReport:
+    return work_off(context, names, lake.table(table), page_of(config, table), prefix=f"{table}: ")
 
 
 class _DagsterListener(RunListener):
@@ -119,7 +137,7 @@ def work_off(
     options = RunOptions(
         run_id=context.run_id,
         listing=tags.get(TRIGGER_TAG) != "sensor",
-        # A shared run lists no table.
+        # The tag is of one table.
         after="" if prefix else tags.get(LISTED_TAG, ""),
         allow_removals=tags.get(ALLOW_REMOVALS_TAG) == "true",
     )
@@ -158,15 +176,6 @@ def _log_recorded(
     except Exception as error:
         first, last = (listener.done[place].batch.n for place in (0, -1))
         listener.warn(f"batches {first}..{last} are in the ledger and are not shown here: {first_line(error)}")
-
-
-def show_failed(context: dg.OpExecutionContext, names: LakeNames, table: str) -> None:
-    """Let Dagster show the partition of a table as failed.
-
-    Dagster does so if a run plans a materialization of it, and fails without one afterwards.
-    """
-    planned = materialization_planned(context.job_name, context.op_handle.name, names.bronze, table)
-    context.instance.report_dagster_event(planned, context.run_id)
 
 
 def note_listing(instance: dg.DagsterInstance, run_id: str, key: str) -> None:
