@@ -53,7 +53,8 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
         tags={"tidegate/layer": "bronze"},
         description="Append-only Delta tables, one partition per table prefix: every file that lands is in its table "
         "exactly once. Parquet is registered in place, every other format is loaded. With an output, the rows become "
-        "objects of JSON lines or Parquet files instead.",
+        "objects of JSON lines or Parquet files instead. A table of lake.yaml has a page of its own, to which its "
+        "partition has a link.",
         check_specs=check_specs(names.bronze, names.tables),
         # A run that only quarantines does not materialize its partition.
         output_required=False,
@@ -67,21 +68,31 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
                 handles = lake.open()
             work = partial(_work_off_one_of_several, run, names, handles, config)
             yield from run_backfill(run, names, handles, partial(page_of, config), work)
-            # Every table has its own evaluations, which an output of the step cannot have.
-            yield from (dg.Output(None, spec.get_python_identifier()) for spec in context.assets_def.check_specs)
+            # Every table has its own evaluations. A result of the step would have no partition.
+            yield from _outputs(context, [])
             return
         page = page_of(config, context.partition_key)
         with readable_failure():
             report = work_off(run, names, lake.open().table(context.partition_key), page)
-        checks = report.checks(names.bronze)
-        if report.materializes:
-            yield dg.MaterializeResult(metadata=report.metadata(PARTITION_ROWS), check_results=checks)
-        else:
-            yield from checks
         for event in report.events(page) if page else []:
             context.log_event(event)
+        checks = [report.quarantine_check(names.bronze)] if page else report.checks(names.bronze)
+        metadata = report.summary(page) if page else report.metadata(PARTITION_ROWS)
+        if report.materializes:
+            yield dg.MaterializeResult(metadata=metadata, check_results=checks)
+        else:
+            yield from checks
+        yield from _outputs(context, checks)
 
     return bronze
+
+
+def _outputs(context: dg.AssetExecutionContext, checks: Sequence[dg.AssetCheckResult]) -> Iterator[dg.Output[None]]:
+    """Yield the outputs of the checks that are not evaluated by a result of the step. Dagster requires them."""
+    evaluated = {check.check_name for check in checks}
+    for spec in context.assets_def.check_specs:
+        if spec.name not in evaluated:
+            yield dg.Output(None, spec.get_python_identifier())
 
 
 def _work_off_one_of_several(
@@ -150,11 +161,14 @@ def work_off(
             if not prefix:  # a shared run shows each table that failed
                 show_failed(context, names, table.table_key)
         raise
-    return _report(context, names, table, listener)
+    return _report(context, names, table, page, listener)
 
 
-def _report(context: dg.OpExecutionContext, names: LakeNames, table: Table, listener: _DagsterListener) -> TableReport:
-    report = table_report(table, listener.done, previous_report(context.instance, names.bronze, table.table_key))
+def _report(
+    context: dg.OpExecutionContext, names: LakeNames, table: Table, page: dg.AssetKey | None, listener: _DagsterListener
+) -> TableReport:
+    before = _last_report(context.instance, names.bronze, table.table_key, page)
+    report = table_report(table, listener.done, before)
     if listener.comparison:
         report = replace(report, inventory_comparison=listener.comparison)
     for line in report.warnings():
@@ -170,8 +184,8 @@ def _log_recorded(
     The error of the run must not be replaced by that of its report, for example if the Spark server is lost.
     """
     try:
-        report = _report(context, names, table, listener)
-        for event in [*report.events(names.bronze, table.table_key), *(report.events(page) if page else [])]:
+        report = _report(context, names, table, page, listener)
+        for event in report.run_events(names.bronze, table.table_key, page):
             context.log_event(event)  # type: ignore[arg-type]  # Dagster's annotation lacks evaluations of checks
     except Exception as error:
         first, last = (listener.done[place].batch.n for place in (0, -1))
@@ -186,6 +200,17 @@ def note_listing(instance: dg.DagsterInstance, run_id: str, key: str) -> None:
     run = instance.get_run_by_id(run_id) if not key else None
     if key or (run and run.tags.get(LISTED_TAG)):
         instance.add_run_tags(run_id, {LISTED_TAG: key})
+
+
+def _last_report(
+    instance: dg.DagsterInstance, bronze: dg.AssetKey, table: str, page: dg.AssetKey | None
+) -> PreviousReport:
+    """Return the previous report of a table.
+
+    A partition has it, too, if its table got its page only now.
+    """
+    found = previous_report(instance, page) if page else PreviousReport()
+    return previous_report(instance, bronze, table) if found == PreviousReport() else found
 
 
 def previous_report(instance: dg.DagsterInstance, asset: dg.AssetKey, partition: str | None = None) -> PreviousReport:

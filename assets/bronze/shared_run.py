@@ -107,9 +107,7 @@ def bring_up_to_date(
             log.trace(f"{table} failed: {''.join(traceback.format_exception(report))}")
             show_failed(context, names, table)
             continue
-        yield from report.events(names.bronze, table)
-        if key := page(table):
-            yield from report.events(key)
+        yield from report.run_events(names.bronze, table, page(table))
     for table, why in shared.left.items():
         log.info(f"{table} is left for another run: {why}")
 

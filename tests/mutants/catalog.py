@@ -656,10 +656,7 @@ MUTANTS = (
         "run_backfill",
         "for table, error in shared.failed.items()}, **shared.left}",
         "for table, error in shared.failed.items()}}",
-        (
-            "tests/unit/assets/bronze/test_backfill_run.py::"
-            "test_a_table_that_stays_with_another_run_is_shown_as_failed",
-        ),
+        ("tests/unit/assets/bronze/test_backfill_run.py::test_a_table_that_stays_with_another_run_is_shown_as_failed",),
     ),
     Mutant(
         "the queue starts a run of a table that a shared run holds",
