@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from tidegate.assets.keys import BRONZE_JOB, SHARED_JOB, LakeNames
-from tidegate.assets.runs.held_tables import ACTIVE, PARTITION_TAG, failed_tables, held_tables
+from tidegate.assets.runs.held_tables import ACTIVE, PARTITION_TAG, RunTables
 
 #: The statuses of runs that ended without doing their work.
 FAILED = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
@@ -67,11 +67,13 @@ def table_runs(instance: dg.DagsterInstance, names: LakeNames, tag: tuple[str, s
     """
     records = instance.get_run_records(dg.RunsFilter(statuses=ACTIVE), limit=_MAX_RECORDS)
     runs = names.select_held(record.dagster_run for record in records)
-    active = frozenset(table for run in runs for table in held_tables(run))
-    return TableRuns(active, sum(run.tags.get(tag[0]) == tag[1] for run in runs), _failures(instance, names, now))
+    tables = RunTables(instance)
+    active = frozenset(table for run in runs for table in tables.find_held(run))
+    return TableRuns(active, sum(run.tags.get(tag[0]) == tag[1] for run in runs), _failures(tables, names, now))
 
 
-def _failures(instance: dg.DagsterInstance, names: LakeNames, now: float) -> dict[str, Failures]:
+def _failures(tables: RunTables, names: LakeNames, now: float) -> dict[str, Failures]:
+    instance = tables.instance
     # A backoff is an hour at most, and the next run, whose tag has the count of the earlier ones, follows at once.
     since = datetime.fromtimestamp(now - 2 * _LONGEST_BACKOFF, UTC)
     latest: dict[str, dg.RunRecord] = {}
@@ -79,7 +81,7 @@ def _failures(instance: dg.DagsterInstance, names: LakeNames, now: float) -> dic
     for name in (job, names.name(SHARED_JOB)):
         failed = dg.RunsFilter(job_name=name, statuses=FAILED, updated_after=since)
         for record in instance.get_run_records(failed, limit=_MAX_RECORDS):
-            for table in failed_tables(record.dagster_run):
+            for table in tables.find_failed(record.dagster_run):
                 if table not in latest or latest[table].storage_id < record.storage_id:
                     latest[table] = record
     if not latest:

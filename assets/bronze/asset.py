@@ -2,16 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import dagster as dg
 
+from tidegate.assets.bronze.backfill_run import MAX_TABLES, run_backfill
 from tidegate.assets.bronze.previous_report import PendingCleanup, PreviousReport, TableSnapshot, row_count
 from tidegate.assets.bronze.report import PARTITION_ROWS, TableReport, check_specs, page_of
+from tidegate.assets.bronze.shared_run import show_failed
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.failure_summary import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
-from tidegate.assets.private_dagster import materialization_planned
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TAG
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.bronze.listener import InventoryComparison, RunListener
@@ -24,7 +26,7 @@ from tidegate.platform.core.catalog.descriptions import column_descriptions
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.wording import first_line
-from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.lake_root.after_notes import files_of
 from tidegate.platform.lake.spark.results import CommitResult
 from tidegate.resources.lake_resource import LakeResource, with_lake
@@ -36,8 +38,8 @@ _BATCHES_LOOKED_BACK = 5
 def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
     """Build the bronze asset of a lake.
 
-    `backfill_policy` stays unset: with any policy, runs of a backfill have no tag `dagster/partition` and so bypass the
-    limit of one run for each table.
+    A run of a backfill has a range of partitions, and no tag `dagster/partition`. The limits of one run for each table
+    know its tables by `RunTables`.
     """
     names = LakeNames.from_config(config)
 
@@ -51,25 +53,52 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
         tags={"tidegate/layer": "bronze"},
         description="Append-only Delta tables, one partition per table prefix: every file that lands is in its table "
         "exactly once. Parquet is registered in place, every other format is loaded. With an output, the rows become "
-        "objects of JSON lines or Parquet files instead.",
+        "objects of JSON lines or Parquet files instead. A table of lake.yaml has a page of its own, to which its "
+        "partition has a link.",
         check_specs=check_specs(names.bronze, names.tables),
         # A run that only quarantines does not materialize its partition.
         output_required=False,
+        backfill_policy=dg.BackfillPolicy.multi_run(MAX_TABLES),
     )
     @with_lake(names.resource)
     def bronze(context: dg.AssetExecutionContext, lake: LakeResource) -> Iterator[Any]:
+        run = context.op_execution_context
+        if not context.has_partition_key:
+            with readable_failure():
+                handles = lake.open()
+            work = partial(_work_off_one_of_several, run, names, handles, config)
+            yield from run_backfill(run, names, handles, partial(page_of, config), work)
+            # Every table has its own evaluations. A result of the step would have no partition.
+            yield from _outputs(context, [])
+            return
         page = page_of(config, context.partition_key)
         with readable_failure():
-            report = work_off(context.op_execution_context, names, lake.open().table(context.partition_key), page)
-        checks = report.checks(names.bronze)
-        if report.materializes:
-            yield dg.MaterializeResult(metadata=report.metadata(PARTITION_ROWS), check_results=checks)
-        else:
-            yield from checks
+            report = work_off(run, names, lake.open().table(context.partition_key), page)
         for event in report.events(page) if page else []:
             context.log_event(event)
+        checks = [report.quarantine_check(names.bronze)] if page else report.checks(names.bronze)
+        metadata = report.summary(page) if page else report.metadata(PARTITION_ROWS)
+        if report.materializes:
+            yield dg.MaterializeResult(metadata=metadata, check_results=checks)
+        else:
+            yield from checks
+        yield from _outputs(context, checks)
 
     return bronze
+
+
+def _outputs(context: dg.AssetExecutionContext, checks: Sequence[dg.AssetCheckResult]) -> Iterator[dg.Output[None]]:
+    """Yield the outputs of the checks that are not evaluated by a result of the step. Dagster requires them."""
+    evaluated = {check.check_name for check in checks}
+    for spec in context.assets_def.check_specs:
+        if spec.name not in evaluated:
+            yield dg.Output(None, spec.get_python_identifier())
+
+
+def _work_off_one_of_several(
+    context: dg.OpExecutionContext, names: LakeNames, lake: Lake, config: LakeConfig, table: str
+) -> TableReport:
+    return work_off(context, names, lake.table(table), page_of(config, table), prefix=f"{table}: ")
 
 
 class _DagsterListener(RunListener):
@@ -119,7 +148,7 @@ def work_off(
     options = RunOptions(
         run_id=context.run_id,
         listing=tags.get(TRIGGER_TAG) != "sensor",
-        # A shared run lists no table.
+        # The tag is of one table.
         after="" if prefix else tags.get(LISTED_TAG, ""),
         allow_removals=tags.get(ALLOW_REMOVALS_TAG) == "true",
     )
@@ -132,11 +161,14 @@ def work_off(
             if not prefix:  # a shared run shows each table that failed
                 show_failed(context, names, table.table_key)
         raise
-    return _report(context, names, table, listener)
+    return _report(context, names, table, page, listener)
 
 
-def _report(context: dg.OpExecutionContext, names: LakeNames, table: Table, listener: _DagsterListener) -> TableReport:
-    report = table_report(table, listener.done, previous_report(context.instance, names.bronze, table.table_key))
+def _report(
+    context: dg.OpExecutionContext, names: LakeNames, table: Table, page: dg.AssetKey | None, listener: _DagsterListener
+) -> TableReport:
+    before = _last_report(context.instance, names.bronze, table.table_key, page)
+    report = table_report(table, listener.done, before)
     if listener.comparison:
         report = replace(report, inventory_comparison=listener.comparison)
     for line in report.warnings():
@@ -152,21 +184,12 @@ def _log_recorded(
     The error of the run must not be replaced by that of its report, for example if the Spark server is lost.
     """
     try:
-        report = _report(context, names, table, listener)
-        for event in [*report.events(names.bronze, table.table_key), *(report.events(page) if page else [])]:
+        report = _report(context, names, table, page, listener)
+        for event in report.run_events(names.bronze, table.table_key, page):
             context.log_event(event)  # type: ignore[arg-type]  # Dagster's annotation lacks evaluations of checks
     except Exception as error:
         first, last = (listener.done[place].batch.n for place in (0, -1))
         listener.warn(f"batches {first}..{last} are in the ledger and are not shown here: {first_line(error)}")
-
-
-def show_failed(context: dg.OpExecutionContext, names: LakeNames, table: str) -> None:
-    """Let Dagster show the partition of a table as failed.
-
-    Dagster does so if a run plans a materialization of it, and fails without one afterwards.
-    """
-    planned = materialization_planned(context.job_name, context.op_handle.name, names.bronze, table)
-    context.instance.report_dagster_event(planned, context.run_id)
 
 
 def note_listing(instance: dg.DagsterInstance, run_id: str, key: str) -> None:
@@ -177,6 +200,17 @@ def note_listing(instance: dg.DagsterInstance, run_id: str, key: str) -> None:
     run = instance.get_run_by_id(run_id) if not key else None
     if key or (run and run.tags.get(LISTED_TAG)):
         instance.add_run_tags(run_id, {LISTED_TAG: key})
+
+
+def _last_report(
+    instance: dg.DagsterInstance, bronze: dg.AssetKey, table: str, page: dg.AssetKey | None
+) -> PreviousReport:
+    """Return the previous report of a table.
+
+    A partition has it, too, if its table got its page only now.
+    """
+    found = previous_report(instance, page) if page else PreviousReport()
+    return previous_report(instance, bronze, table) if found == PreviousReport() else found
 
 
 def previous_report(instance: dg.DagsterInstance, asset: dg.AssetKey, partition: str | None = None) -> PreviousReport:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,6 +44,9 @@ MAX_LISTED_OBJECTS = 20
 _MAX_LISTED_TYPES = 100
 #: Dagster's metadata key for the number of rows of a partition.
 PARTITION_ROWS = "dagster/partition_row_count"
+#: What a partition shows of a run if its table has a page, which shows everything. `tidegate tail` and the health of
+#: the lake read these values of all tables with one query.
+_SUMMARY = ("files", "rows", "bytes", "removed", "quarantined", "batches", "batch", "delta_version")
 _REASON_CHARACTERS_MAX = 500
 _DESCRIPTIONS = {
     WRITE_ONCE_CHECK: "No key of a registered table was overwritten in the last batches.",
@@ -151,19 +154,16 @@ class TableReport:
             found["batch"] = self.done[-1].batch.n
         return found
 
+    def summary(self, page: dg.AssetKey) -> dict[str, Any]:
+        """Return the metadata of the materialization of a partition whose table has a page."""
+        metadata = self.metadata(PARTITION_ROWS)
+        return {name: metadata[name] for name in _SUMMARY if name in metadata} | {"page": dg.MetadataValue.asset(page)}
+
     def checks(self, asset: dg.AssetKey) -> list[dg.AssetCheckResult]:
         """Return the results of the checks of `check_specs` for one asset."""
         bad = _quarantined_rows(self._judged)
-        quarantined = [row for row in bad if row.status == Status.QUARANTINED]
-        overwritten = [row.key for row in quarantined if row.cause is Cause.OVERWRITTEN]
-        counts = {"objects": len(quarantined), "rows": sum(row.bad_rows or 0 for row in bad)}
-        # An object without a state, such as one to which S3 denies access, is found again by each listing.
-        if stateless := sum(row.etag is None for row in quarantined):
-            counts[WITHOUT_STATE] = stateless
-        if bad and not any(batch in self.landed for batch in self._judged):
-            counts[SAID_BEFORE] = True
+        overwritten = [row.key for row in bad if row.cause is Cause.OVERWRITTEN and row.status == Status.QUARANTINED]
         changes = self._schema_changes()
-        warn, error = dg.AssetCheckSeverity.WARN, dg.AssetCheckSeverity.ERROR
         return [
             check_result(
                 asset_key=asset,
@@ -171,34 +171,70 @@ class TableReport:
                 passed=not overwritten,
                 metadata={"overwritten_keys": overwritten[:MAX_LISTED_OBJECTS]},
             ),
-            check_result(
-                asset_key=asset,
-                check_name=QUARANTINE_CHECK,
-                passed=not bad,
-                severity=error if self.only_bad else warn,
-                metadata={**counts, "quarantine": _bad_objects_table(bad)} if bad else counts,
-                description=sentence("no row was added, see {}", code(f"ledger.{self.now.name}"))
-                if self.only_bad
-                else None,
-            ),
+            self.quarantine_check(asset, {"quarantine": _bad_objects_table(bad)} if bad else {}),
             check_result(
                 asset_key=asset,
                 check_name=SCHEMA_CHECK,
                 passed=not changes,
-                severity=warn,
+                severity=dg.AssetCheckSeverity.WARN,
                 metadata={"changes": changes},
             ),
             *self._check_after_load(asset),
             *self._datasets(asset),
         ]
 
-    def events(
-        self, asset: dg.AssetKey, partition: str | None = None
-    ) -> list[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
-        """Return the report as events, for a run that logs them because none of its steps materializes the asset.
+    def quarantine_check(self, asset: dg.AssetKey, listed: Mapping[str, Any] | None = None) -> dg.AssetCheckResult:
+        """Return the result of the check of quarantined objects.
 
         Args:
             asset: the table's own page, or bronze.
+            listed: metadata that lists the objects. None on a partition whose table has a page: the page has them. The
+                lake's health reads the numbers of all tables from the partitions, with one query.
+        """
+        bad = _quarantined_rows(self._judged)
+        quarantined = [row for row in bad if row.status == Status.QUARANTINED]
+        counts = {"objects": len(quarantined), "rows": sum(row.bad_rows or 0 for row in bad)}
+        # An object without a state, such as one to which S3 denies access, is found again by each listing.
+        if stateless := sum(row.etag is None for row in quarantined):
+            counts[WITHOUT_STATE] = stateless
+        if bad and not any(batch in self.landed for batch in self._judged):
+            counts[SAID_BEFORE] = True
+        return check_result(
+            asset_key=asset,
+            check_name=QUARANTINE_CHECK,
+            passed=not bad,
+            severity=dg.AssetCheckSeverity.ERROR if self.only_bad else dg.AssetCheckSeverity.WARN,
+            metadata={**counts, **(listed or {})},
+            description=sentence("no row was added, see {}", code(f"ledger.{self.now.name}"))
+            if self.only_bad and listed is not None
+            else None,
+        )
+
+    def run_events(
+        self, bronze: dg.AssetKey, table: str, page: dg.AssetKey | None
+    ) -> list[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
+        """Return what a run shows of a table, as events: on its page, if it has one, and on its partition.
+
+        The partition comes last: a reader that finds it finds the page.
+
+        Args:
+            bronze: the asset of all tables.
+            table: table key, the partition of `bronze`.
+            page: the table's own page, if it has one.
+        """
+        if page is None:
+            return self.events(bronze, table)
+        check = evaluation_event(self.quarantine_check(bronze), table)
+        made = dg.AssetMaterialization(bronze, partition=table, metadata=self.summary(page))
+        return [*self.events(page), *([made] if self.materializes else []), check]
+
+    def events(
+        self, asset: dg.AssetKey, partition: str | None = None
+    ) -> list[dg.AssetMaterialization | dg.AssetCheckEvaluation]:
+        """Return the whole report as events, for a run that logs them because no step of it materializes the asset.
+
+        Args:
+            asset: the table's own page, or bronze for a table without a page.
             partition: partition of bronze. None for a page.
         """
         checks = [evaluation_event(result, partition) for result in self.checks(asset)]

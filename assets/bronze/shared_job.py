@@ -2,7 +2,6 @@
 
 import json
 import time
-import traceback
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -10,14 +9,20 @@ from typing import Any
 import dagster as dg
 from pydantic import Field
 
-from tidegate.assets.bronze.asset import show_failed, work_off
+from tidegate.assets.bronze.asset import work_off
 from tidegate.assets.bronze.report import page_of
-from tidegate.assets.bronze.shared_run import SharedRun
+from tidegate.assets.bronze.shared_run import SharedRun, bring_up_to_date, find_lost_server
 from tidegate.assets.keys import SHARED_JOB, LakeNames
-from tidegate.assets.presentation.run_log import RunLog
-from tidegate.assets.runs.held_tables import ACTIVE, FAILED_TAG, PARTITION_TAG, SHARED_OP
+from tidegate.assets.runs.held_tables import (
+    ACTIVE,
+    AT_WORK,
+    FAILED_TAG,
+    PARTITION_TAG,
+    SHARED_OP,
+    RunTables,
+    is_range,
+)
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.core.wording import first_line
 from tidegate.resources.lake_resource import LakeResource, with_lake
 
 #: Seconds after which a shared run starts no further table. The sizes of the files are not known beforehand. The other
@@ -35,7 +40,8 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
     """Build the job for runs that several tables share.
 
     It runs an op instead of the asset, because a Dagster run can only have one partition of an asset or a range of
-    partitions. The op logs the events that a run of each partition would have.
+    partitions, and the tables with few hints are not a range. The op logs the events that a run of each partition would
+    have.
     """
 
     page, names = partial(page_of, config), LakeNames.from_config(config)
@@ -46,31 +52,13 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
     @with_lake(names.resource)
     def bronze_shared(context: dg.OpExecutionContext, config: SharedTables, lake: LakeResource) -> Iterator[Any]:
         handles, until = lake.open(), time.monotonic() + SECONDS
-        log = RunLog(context.log)
-
-        def find_lost_run() -> str | None:
-            try:
-                handles.delta.check_session_alive()
-            except Exception as error:
-                return f"the connection to the Spark server was lost: {first_line(error)}"
-            return None
-
         shared = SharedRun(
             work=lambda table: work_off(context, names, handles.table(table), page(table), prefix=f"{table}: "),
             held=lambda table: _has_own_run(context.instance, names, table),
-            lost=find_lost_run,
+            lost=partial(find_lost_server, handles),
             has_time=lambda: time.monotonic() < until,
         )
-        for table, report in shared.tables(config.tables):
-            if isinstance(report, Exception):
-                log.trace(f"{table} failed: {''.join(traceback.format_exception(report))}")
-                show_failed(context, names, table)
-                continue
-            yield from report.events(names.bronze, table)
-            if key := page(table):
-                yield from report.events(key)
-        for table, why in shared.left.items():
-            log.info(f"{table} is left for another run: {why}")
+        yield from bring_up_to_date(context, names, page, shared, config.tables)
         if verdict := shared.verdict(len(config.tables)):
             context.instance.add_run_tags(context.run_id, {FAILED_TAG: json.dumps(list(shared.failed))})
             raise dg.Failure(verdict, allow_retries=False)
@@ -87,4 +75,11 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
 
 
 def _has_own_run(instance: dg.DagsterInstance, names: LakeNames, table: str) -> bool:
-    return bool(names.select_held(instance.get_runs(dg.RunsFilter(statuses=ACTIVE, tags={PARTITION_TAG: table}))))
+    """Return whether a table has a run of its own, queued or at work, or a run of a backfill at work.
+
+    A queued run of a backfill waits for this one when it comes to the table.
+    """
+    own = instance.get_runs(dg.RunsFilter(statuses=ACTIVE, tags={PARTITION_TAG: table}))
+    ranges = [run for run in instance.get_runs(dg.RunsFilter(statuses=AT_WORK)) if is_range(run)]
+    tables = RunTables(instance)
+    return bool(names.select_held([*own, *(run for run in ranges if table in tables.find_held(run))]))

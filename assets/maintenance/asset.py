@@ -14,7 +14,7 @@ from pydantic import Field
 from tidegate.assets.keys import MAINTENANCE, MAINTENANCE_JOB, LakeNames
 from tidegate.assets.presentation.markdown import list_lines, markdown
 from tidegate.assets.presentation.run_log import RunLog
-from tidegate.assets.runs.held_tables import held_tables, is_forgetting, is_rebuild, other_run
+from tidegate.assets.runs.held_tables import RunTables, is_forgetting, is_rebuild, other_run
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
@@ -60,8 +60,8 @@ def maintenance_job(config: LakeConfig) -> Any:
 def _bronze(config: LakeConfig) -> dg.AssetsDefinition:
     names = LakeNames.from_config(config)
 
-    def writes(table: str, run: dg.DagsterRun) -> bool:
-        return (table in held_tables(run) and names.holds(run)) or is_forgetting(run, names)
+    def writes(tables: RunTables, table: str, run: dg.DagsterRun) -> bool:
+        return (names.holds(run) and table in tables.find_held(run)) or is_forgetting(run, names)
 
     @dg.asset(
         key=names.maintained_bronze,
@@ -78,7 +78,7 @@ def _bronze(config: LakeConfig) -> dg.AssetsDefinition:
     def maintained_bronze(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
         table = context.partition_key
         work = partial(maintain_bronze, lake.open(), table)
-        yield from _run(context, config, work, partial(writes, table))
+        yield from _run(context, config, work, partial(writes, RunTables(context.instance), table))
 
     return maintained_bronze
 

@@ -10,10 +10,11 @@ from typing import Any, Literal
 import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate.assets.bronze.report import SAID_BEFORE
+from tidegate.assets.bronze.report import QUARANTINE_CHECK, SAID_BEFORE, page_of
 from tidegate.assets.health.history import failed_quarantine_checks
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import result_of
+from tidegate.assets.private_dagster import CheckExecution, ended_check_executions
 from tidegate.assets.runs.failed_runs import FailedRun, failed_runs
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.wording import first_line
@@ -27,6 +28,8 @@ Happening = Literal["waiting", "committed", "quarantined", "merged", "failed", "
 
 #: Materializations of bronze that one query reads. The next call reads the others.
 _MAX_COMMITS = 500
+#: Newest runs of a table among which the run of a failed check is searched.
+_MAX_RUNS = 50
 #: Numbers in the metadata of a commit, and of a merge, that are shown.
 _COMMIT_FIGURES = ("files", "rows", "bytes", "removed", "quarantined", "batch", "delta_version")
 _MERGE_FIGURES = ("inserted", "updated", "deleted", "batch", "delta_version")
@@ -130,7 +133,7 @@ class Follower:
             if not record.partition or evaluation is None or SAID_BEFORE in evaluation.metadata:
                 continue
             table = self._name(record.partition)
-            rows = evaluation.metadata.get("quarantine")
+            rows = evaluation.metadata.get("quarantine") or self._listed_on_page(record)
             for row in rows.records if isinstance(rows, dg.TableMetadataValue) else ():
                 yield News(
                     record.create_timestamp,
@@ -139,6 +142,20 @@ class Follower:
                     key=str(row.data["key"]),
                     detail=str(row.data["reason"]),
                 )
+
+    def _listed_on_page(self, record: CheckExecution) -> dg.MetadataValue[Any] | None:
+        """Return the bad objects of a run, which the page of its table lists. None if the table has no page.
+
+        A run evaluates the check of the page first.
+        """
+        page = page_of(self._lake.config, record.partition or "")
+        if page is None:
+            return None
+        check = dg.AssetCheckKey(page, QUARANTINE_CHECK)
+        for evaluated in ended_check_executions(self._instance, check, _MAX_RUNS):
+            if evaluated.run_id == record.run_id and (result := result_of(evaluated)):
+                return result.metadata.get("quarantine")
+        return None
 
     def _latest_merges(self) -> Iterator[tuple[dg.AssetKey, dg.EventLogRecord]]:
         for record in self._instance.get_asset_records(list(self._silver)) if self._silver else ():

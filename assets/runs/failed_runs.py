@@ -9,10 +9,12 @@ from datetime import UTC, datetime
 import dagster as dg
 
 from tidegate.assets.keys import MAINTENANCE, SHARED_JOB, LakeNames
-from tidegate.assets.runs.held_tables import PARTITION_TAG, failed_tables, held_tables, is_maintenance, is_shared
+from tidegate.assets.runs.held_tables import PARTITION_TAG, RunTables, is_maintenance, is_range, is_shared
+from tidegate.assets.runs.tags import BACKFILL, TRIGGER_TAG
 from tidegate.platform.core.wording import first_line
 
-#: Newest failed runs that are read, and as many shared runs. Failed tables for which a later successful run is queried.
+#: Newest failed runs that are read, and as many of each kind of runs of several tables. Failed tables for which a later
+#: successful run is queried.
 _MAX_RUNS, _MAX_TABLES = 500, 100
 #: Good runs of a table's partition among which its last run is searched. Maintenance has few.
 _MAX_GOOD = 10
@@ -57,12 +59,13 @@ def failed_runs(
             asset, with its table: `maintenance/bronze of <table key>`.
     """
     latest: dict[str, dg.RunRecord] = {}
+    of_runs = RunTables(instance)
     for record in instance.get_run_records(dg.RunsFilter(statuses=[_FAILURE]), limit=_MAX_RUNS):
-        for table in _describe_failed(record.dagster_run, names, tables, silver):
+        for table in _describe_failed(record.dagster_run, of_runs, names, tables, silver):
             latest.setdefault(table, record)
     if not latest:
         return {}
-    good = _last_shared_runs(instance, names)
+    good = _last_runs_of_several(of_runs, names)
     found = {}
     for table, record in list(latest.items())[:_MAX_TABLES]:
         if max(good.get(table, -1), _last_successful_run(instance, names, table)) < record.storage_id:
@@ -73,7 +76,7 @@ def failed_runs(
 
 
 def _describe_failed(
-    run: dg.DagsterRun, names: LakeNames, tables: Collection[str], silver: Collection[str]
+    run: dg.DagsterRun, of_runs: RunTables, names: LakeNames, tables: Collection[str], silver: Collection[str]
 ) -> list[str]:
     selected = run.asset_selection or ()
     if merged := [
@@ -86,7 +89,7 @@ def _describe_failed(
     if is_maintenance(run, names):
         return _describe_maintained(run, names, tables, silver)  # the table itself may be up to date
     # Other jobs have partitions, too, which are not tables.
-    return [table for table in failed_tables(run) if table in tables] if names.holds(run) else []
+    return [table for table in of_runs.find_failed(run) if table in tables] if names.holds(run) else []
 
 
 def _describe_maintained(
@@ -108,14 +111,18 @@ def _without_lake(key: dg.AssetKey, names: LakeNames) -> str:
     return "/".join(key.path[1:] if names.lake else key.path)
 
 
-def _last_shared_runs(instance: dg.DagsterInstance, names: LakeNames) -> dict[str, int]:
-    """Return for each table the storage id of the newest shared run in which it did not fail."""
-    shared = dg.RunsFilter(job_name=names.name(SHARED_JOB), statuses=[_FAILURE, _SUCCESS])
+def _last_runs_of_several(of_runs: RunTables, names: LakeNames) -> dict[str, int]:
+    """Return for each table the storage id of the newest run of several tables in which it did not fail."""
+    ended = [_FAILURE, _SUCCESS]
+    shared = dg.RunsFilter(job_name=names.name(SHARED_JOB), statuses=ended)
+    backfills = dg.RunsFilter(tags={TRIGGER_TAG: BACKFILL}, statuses=ended)
     found: dict[str, int] = {}
-    for record in instance.get_run_records(shared, limit=_MAX_RUNS):
-        run = record.dagster_run
-        for table in set(held_tables(run)).difference(failed_tables(run) if run.status is _FAILURE else ()):
-            found.setdefault(table, record.storage_id)
+    for wanted in (shared, backfills):
+        for record in of_runs.instance.get_run_records(wanted, limit=_MAX_RUNS):
+            run = record.dagster_run
+            failed = of_runs.find_failed(run) if run.status is _FAILURE else ()
+            for table in set(of_runs.find(run)).difference(failed) if names.holds(run) else ():
+                found[table] = max(found.get(table, -1), record.storage_id)
     return found
 
 
@@ -148,7 +155,7 @@ def _explain_failure(instance: dg.DagsterInstance, record: dg.RunRecord, table: 
         happened = event.event_log_entry.dagster_event
         if happened and (error := happened.step_failure_data.error):
             # Dagster wraps the raised error in an error of its own.
-            return _line_of((error.cause or error).message, table if is_shared(run) else "")
+            return _line_of((error.cause or error).message, table if is_shared(run) or is_range(run) else "")
     # The run's process died, or never started.
     for event in instance.get_records_for_run(run.run_id, of_type=dg.DagsterEventType.RUN_FAILURE, limit=1).records:
         return first_line(event.event_log_entry.user_message)[:_MAX_CHARACTERS]

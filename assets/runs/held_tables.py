@@ -1,11 +1,14 @@
-"""Tables that a Dagster run works on: that of its partition, those that share the run, or that of its config.
+"""Tables that a Dagster run works on: that of its partition, those of its range, those that share it, or its config's.
 
 This module imports little because Dagster's daemon imports it, too.
 """
 
+from __future__ import annotations
+
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 import dagster as dg
@@ -13,9 +16,15 @@ import dagster as dg
 from tidegate.assets.keys import FORGET_JOB, MAINTENANCE_JOB, REBUILD_JOB, SHARED_JOB, LakeNames, is_job_of_a_lake
 
 PARTITION_TAG = "dagster/partition"
+#: Dagster's tags of a run of a backfill. Their values are its first and last partition, in the order in which the
+#: partitions were added.
+RANGE_START_TAG, RANGE_END_TAG = "dagster/asset_partition_range_start", "dagster/asset_partition_range_end"
+#: Tag of a run of a backfill: `<run id>/<table key>`. All tables before that table are up to date. A repetition of the
+#: run has a copy of the tag, so its value contains the run.
+TURN_TAG = "tidegate/turn"
 #: The only ops of the jobs whose runs are shared by tables, and that compute a table again.
 SHARED_OP, REBUILD_OP = "bronze_shared", "rebuild_op"
-#: Tag of a shared run that ended: its failed tables, as JSON.
+#: Tag of a run of several tables that ended: its failed tables, as JSON.
 FAILED_TAG = "tidegate/failed"
 #: Statuses of runs that are queued or running.
 ACTIVE = [
@@ -25,22 +34,61 @@ ACTIVE = [
     dg.DagsterRunStatus.STARTED,
     dg.DagsterRunStatus.CANCELING,
 ]
-_AT_WORK = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
+AT_WORK = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 
 
-def held_tables(run: dg.DagsterRun) -> list[str]:
-    """Return the table keys of a run. The list may be empty."""
-    if not is_shared(run):
-        return [run.tags[PARTITION_TAG]] if PARTITION_TAG in run.tags else []
-    config: Any = run.run_config
-    with suppress(LookupError, TypeError):  # Dagster does not start a run with such a config, so it has no table
-        return [str(table) for table in config["ops"][_shared_op(run)]["config"]["tables"]]
-    return []
+@dataclass(frozen=True)
+class RunTables:
+    """Finds the tables of runs, whatever their kind.
+
+    It asks Dagster once for the partitions of a lake, and only if a run has a range of them.
+    """
+
+    instance: dg.DagsterInstance
+    _partitions: dict[str, Sequence[str]] = field(default_factory=dict)
+
+    def find(self, run: dg.DagsterRun) -> list[str]:
+        """Return the table keys of a run, in the order of their turns. The list may be empty."""
+        if is_shared(run):
+            config: Any = run.run_config
+            with suppress(LookupError, TypeError):  # Dagster does not start a run with such a config
+                return [str(table) for table in config["ops"][_shared_op(run)]["config"]["tables"]]
+            return []
+        return self._range(run) if is_range(run) else [run.tags[PARTITION_TAG]] if PARTITION_TAG in run.tags else []
+
+    def find_held(self, run: dg.DagsterRun) -> list[str]:
+        """Return the table keys of a queued or active run with which it is not finished."""
+        tables = self.find(run)
+        by, _, turn = run.tags.get(TURN_TAG, "").partition("/")
+        return tables[tables.index(turn) :] if by == run.run_id and turn in tables else tables
+
+    def find_failed(self, run: dg.DagsterRun) -> list[str]:
+        """Return the tables that failed in a failed run. If its process died, these are all of its tables."""
+        if FAILED_TAG in run.tags:
+            return [str(table) for table in json.loads(run.tags[FAILED_TAG])]
+        return self.find(run)
+
+    def _range(self, run: dg.DagsterRun) -> list[str]:
+        first, last = run.tags[RANGE_START_TAG], run.tags[RANGE_END_TAG]
+        # Only partitions that are in the instance have a name.
+        name = getattr(getattr(run.partitions_subset, "partitions_snap", None), "name", None)
+        if first == last or name is None:
+            return [first] if first == last else []  # partitions without a name in the instance are not tables
+        keys = self._partitions.get(name)
+        if keys is None:
+            keys = self._partitions[name] = self.instance.get_dynamic_partitions(name)
+        # Dagster does not start a run of which it does not have both partitions any more.
+        return list(keys[keys.index(first) : keys.index(last) + 1]) if first in keys and last in keys else []
 
 
 def is_shared(run: dg.DagsterRun) -> bool:
-    """Return whether several tables share a run, of whatever lake they are."""
+    """Return whether several tables share a run that a sensor requested, of whatever lake they are."""
     return is_job_of_a_lake(run, SHARED_JOB)
+
+
+def is_range(run: dg.DagsterRun) -> bool:
+    """Return whether a run has a range of partitions. Its range may consist of one."""
+    return PARTITION_TAG not in run.tags and RANGE_START_TAG in run.tags and RANGE_END_TAG in run.tags
 
 
 def _shared_op(run: dg.DagsterRun) -> str:
@@ -84,15 +132,10 @@ def other_run(instance: dg.DagsterInstance, run_id: str, is_writer: Callable[[dg
         run_id: the run that asks.
         is_writer: whether a run writes the table.
     """
-    for run in instance.get_runs(dg.RunsFilter(statuses=_AT_WORK)):
+    for run in instance.get_runs(dg.RunsFilter(statuses=AT_WORK)):
         if run.run_id != run_id and is_writer(run):
             return run.run_id
     return None
-
-
-def failed_tables(run: dg.DagsterRun) -> list[str]:
-    """Return the tables that failed in a failed run. If its process died, these are all of its tables."""
-    return [str(table) for table in json.loads(run.tags[FAILED_TAG])] if FAILED_TAG in run.tags else held_tables(run)
 
 
 def shared_config(names: LakeNames, tables: list[str]) -> dict[str, object]:

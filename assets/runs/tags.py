@@ -7,6 +7,8 @@ TRIGGER_TAG = "tidegate/trigger"
 TABLE_TAG = "tidegate/table"
 #: The trigger of runs that the reconcile sensor requested. They list the prefix, as runs do that a user starts.
 RECONCILE = "reconcile"
+#: The trigger that a run of a backfill gives itself when it begins. It lists the prefix of each of its tables.
+BACKFILL = "backfill"
 #: The tag of a run that lists: the last key that it reached. A repetition resumes after it. Empty at the end.
 LISTED_TAG = "tidegate/listed-to"
 ALLOW_REMOVALS_TAG = "tidegate/allow-removals"

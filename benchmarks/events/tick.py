@@ -23,7 +23,7 @@ from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Rule
 from tests.support.ticks import evaluate
 from tidegate.assets.keys import SHARED_JOB, LakeNames
-from tidegate.assets.runs.held_tables import held_tables
+from tidegate.assets.runs.held_tables import RunTables
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.keys.table_key import TableKey
@@ -76,7 +76,7 @@ def _tick(
             status=dg.DagsterRunStatus.NOT_STARTED,
             tags=tags,
         )
-        tables += len(held_tables(run))
+        tables += len(RunTables(instance).find(run))
     shared = sum(request.job_name == SHARED_JOB for request in answer.run_requests or ())
     result = {
         "seconds": round(seconds, 1),

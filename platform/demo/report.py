@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tidegate.assets.keys import silver_key
-from tidegate.assets.runs.held_tables import held_tables
+from tidegate.assets.runs.held_tables import RunTables
 from tidegate.platform.demo.accounts import Accounts, Newest
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.sql_names import SqlNames
@@ -191,12 +191,16 @@ def freshness(instance: dg.DagsterInstance, newest: Newest | None, silver: dg.As
 
 
 def _seconds(instance: dg.DagsterInstance, since: float) -> dict[str, float]:
-    """Return the seconds of the runs since then, by partition or silver job. A shared run is divided evenly."""
+    """Return the seconds of the runs since then, by partition or silver job.
+
+    A run of several tables is divided evenly.
+    """
     found: dict[str, float] = {}
+    tables = RunTables(instance)
     for record in instance.get_run_records():
         if record.start_time and record.end_time and record.start_time >= since:
             run = record.dagster_run
-            names = held_tables(run) or [run.job_name.removesuffix("_job")]
+            names = tables.find(run) or [run.job_name.removesuffix("_job")]
             for name in names:
                 found[name] = found.get(name, 0.0) + (record.end_time - record.start_time) / len(names)
     return found

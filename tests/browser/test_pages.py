@@ -19,12 +19,17 @@ import yaml
 from playwright.sync_api import Page, sync_playwright
 
 from tests.support.servers.child import ending_with_us
+from tidegate.assets.bronze.previous_report import TableSnapshot
+from tidegate.assets.bronze.report import TableReport
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.columns import column_schema
 from tidegate.assets.presentation.plot import bars, curve
 from tidegate.assets.silver.expectation_checks import expectation_results
 from tidegate.assets.silver.report import columns_metadata
+from tidegate.platform.bronze.run import BatchResult
+from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.schema.column_types import Field
@@ -32,8 +37,10 @@ from tidegate.platform.core.schema.sql_types import simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.lineage import column_sources
 from tidegate.platform.core.silver.rules import merge_rules
+from tidegate.platform.lake.spark.results import CommitResult
 
 PAGE, SILVER = dg.AssetKey(["bronze", "orders"]), dg.AssetKey(["silver", "orders"])
+ORDERS = "landing.orders"
 EXPECTED = {"expect": {"has_state": "state IS NOT NULL"}, "expect_or_drop": {"positive": "id > 0"}}
 LAKE = {
     "lake": {"root": "s3://lake/root"},
@@ -71,6 +78,11 @@ def reported(instance: dg.DagsterInstance) -> None:
         (SILVER, columns_metadata(LakeNames(), spec, silver, sources)),
     ):
         instance.report_runless_asset_event(dg.AssetMaterialization(key, metadata=metadata))
+    instance.add_dynamic_partitions(LakeNames().name("tables"), [f"landing.t{n:02d}" for n in range(29)] + [ORDERS])
+    batch = Batch("lake", ORDERS, "g", 1, "s3a://x", -1, (), (LedgerRow("a.json", Status.COMMITTED, rows=2),))
+    done = BatchResult(batch, CommitResult(0, "committed", "", None, False))
+    made = TableReport([done], TableSnapshot("orders")).summary(PAGE)
+    instance.report_runless_asset_event(dg.AssetMaterialization(LakeNames().bronze, partition=ORDERS, metadata=made))
     plot = bars("dollars of this month by table", [("orders", 2.0, "2.0000"), ("a_b*c", 1.0, "1.0000")])
     growth = curve("GiB of all buckets", date(2026, 11, 1), [float(day) for day in range(60)], [60.0, 70.0])
     costs = {"plot": dg.MetadataValue.md(plot), "growth": dg.MetadataValue.md(growth)}
@@ -180,3 +192,21 @@ def test_a_table_has_a_page_without_a_partition(page: Page, ui: str) -> None:
     assert path.endswith("/lake.yaml")
     text = Path(path.removeprefix("vscode://file")).read_text(encoding="utf-8")
     assert text.splitlines()[int(line) - 1] == "- name: orders"
+
+
+def test_a_partition_links_to_the_page_of_its_table(page: Page, ui: str) -> None:
+    page.goto(f"{ui}/assets/bronze?view=partitions&partition={ORDERS}")
+    page.get_by_text("delta_version").or_(page.get_by_text("batches", exact=True)).first.wait_for()
+    page.locator("a[href$='/assets/bronze/orders']").first.click()
+    page.get_by_text("SELECT * FROM bronze.orders LIMIT 100").wait_for()
+
+
+def test_a_backfill_of_many_tables_is_seen_to_make_few_runs(page: Page, ui: str) -> None:
+    page.goto(f"{ui}/assets/bronze?view=overview")
+    page.get_by_text("Backfills in multiple runs, with a maximum of 25 partitions per run").first.wait_for()
+    # One partition has a run of its own, and several are a backfill.
+    page.goto(f"{ui}/assets/bronze?view=partitions&partition={ORDERS}")
+    page.get_by_role("button", name="Materialize").first.click()
+    page.get_by_role("button", name="Launch 1 run").wait_for()
+    page.get_by_role("button", name="All", exact=True).first.click()
+    page.get_by_role("button", name="Launch backfill").wait_for()

@@ -624,9 +624,39 @@ MUTANTS = (
         "a table of an active shared run gets a second run",
         3,
         "table_runs",
-        "for run in runs for table in held_tables(run))",
+        "for run in runs for table in tables.find_held(run))",
         'for run in runs for table in [run.tags.get(PARTITION_TAG, "")])',
         ("tests/unit/platform/test_definitions.py::test_a_table_of_an_active_shared_run_is_left_alone",),
+    ),
+    Mutant(
+        "the queue starts a run of a table that a run of a backfill holds",
+        3,
+        "TableRunCoordinator.get_run_queue_config",
+        "if is_shared(run) or is_range(run) for",
+        "if is_shared(run) for",
+        (
+            "tests/unit/platform/test_dagster_limits.py::"
+            "test_a_run_of_a_table_waits_for_the_run_of_a_backfill_that_holds_it",
+        ),
+    ),
+    Mutant(
+        "a run of a backfill takes a table that another run is at work on",
+        3,
+        "has_other_run",
+        "and table in tables.find_held(record.dagster_run)",
+        "and table in []",
+        (
+            "tests/unit/assets/bronze/test_backfill_run.py::"
+            "test_a_table_with_another_run_comes_last_when_that_run_has_ended",
+        ),
+    ),
+    Mutant(
+        "a backfill counts a table that it left out as done",
+        3,
+        "run_backfill",
+        "for table, error in shared.failed.items()}, **shared.left}",
+        "for table, error in shared.failed.items()}}",
+        ("tests/unit/assets/bronze/test_backfill_run.py::test_a_table_that_stays_with_another_run_is_shown_as_failed",),
     ),
     Mutant(
         "the queue starts a run of a table that a shared run holds",

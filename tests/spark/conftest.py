@@ -134,9 +134,10 @@ class Kit:
 
     @staticmethod
     def metadata(result: dg.ExecuteInProcessResult) -> dict[str, Any]:
-        """Return the metadata of the run's only materialization, apart from that of a bronze table's own page."""
+        """Return the metadata of the run's only materialization, or that of the page of its bronze table."""
         events = result.get_asset_materialization_events()
-        (event,) = (event for event in events if event.asset_key and event.asset_key.path[:-1] != ["bronze"])
+        pages = [event for event in events if event.asset_key and event.asset_key.path[:-1] == ["bronze"]]
+        (event,) = pages or events
         return {name: value.value for name, value in event.materialization.metadata.items()}
 
     @staticmethod

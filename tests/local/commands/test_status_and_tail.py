@@ -93,7 +93,8 @@ class Shore:
 
         @dg.op
         def run(context: dg.OpExecutionContext) -> None:
-            for event in TableReport([done], TableSnapshot("orders")).events(LakeNames().bronze, self.key):
+            report = TableReport([done], TableSnapshot("orders"))
+            for event in report.run_events(LakeNames().bronze, self.key, LakeNames().bronze_table("orders")):
                 context.log_event(event)
 
         @dg.job

@@ -15,7 +15,7 @@ import yaml
 
 from tests.support.ticks import evaluate
 from tidegate.assets.keys import SHARED_JOB, LakeNames
-from tidegate.assets.runs.held_tables import SHARED_OP, failed_tables
+from tidegate.assets.runs.held_tables import SHARED_OP, RunTables
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
 from tidegate.platform.core.bronze.hint import Hint
@@ -117,7 +117,7 @@ def test_tables_share_a_run_and_one_that_fails_is_alone_in_that(
     assert [state and state.value for state in map(status.get, tables)] == ["FAILED", "MATERIALIZED", "MATERIALIZED"]
     record = instance.get_run_by_id(run.run_id)
     assert record
-    assert failed_tables(record) == [lake.key("a_taken")]
+    assert RunTables(instance).find_failed(record) == [lake.key("a_taken")]
     assert [hints(lake, name) for name in ("logs", "sales")] == [[], []]
     assert [hint.key for hint in hints(lake, "a_taken")] == ["a_taken/1.parquet"]
     _configure_what_was_discovered(lake, kit)

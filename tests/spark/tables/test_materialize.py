@@ -41,8 +41,11 @@ def test_files_become_bronze_and_silver_and_nothing_pending_commits_nothing(
     assert metadata["dagster/uri"] == f"s3://{lake.bucket}/orders"
     assert metadata["dagster/table_name"] == "bronze.orders"
     columns = {column.name: column.type for column in metadata["dagster/column_schema"].columns}
-    (page,) = (e for e in result.get_asset_materialization_events() if e.asset_key == dg.AssetKey(["bronze", "orders"]))
-    assert page.materialization.metadata["dagster/row_count"].value == metadata["dagster/partition_row_count"] == 3
+    assert metadata["dagster/row_count"] == 3
+    page, partition = (event.materialization for event in result.get_asset_materialization_events())
+    assert (page.asset_key, partition.partition) == (dg.AssetKey(["bronze", "orders"]), lake.key("orders"))
+    assert partition.metadata["page"].value == page.asset_key
+    assert (partition.metadata["rows"].value, "dagster/column_schema" in partition.metadata) == (3, False)
     assert columns == {"id": "bigint", "changed": "bigint", "v": "string", "day": "int"}
     assert kit.checks(result) == {"write_once_keys": True, "nothing_quarantined": True, "schema_unchanged": True}
     assert sorted(tuple(row) for row in lake.sql("SELECT id, v, day FROM bronze.orders")) == [

@@ -12,7 +12,7 @@ from dagster._core.test_utils import create_run_for_test
 from tests.unit.conftest import Paper
 from tidegate.assets.keys import LakeNames, bronze_key, silver_key
 from tidegate.assets.runs.failed_runs import failed_runs
-from tidegate.assets.runs.held_tables import PARTITION_TAG, held_tables, is_maintenance, shared_config
+from tidegate.assets.runs.held_tables import PARTITION_TAG, RunTables, is_maintenance, shared_config
 from tidegate.platform.core.config.load import LakeConfigError, load_lake
 
 ORDERS = "landing.orders"
@@ -44,7 +44,7 @@ RUNS: dict[str, Callable[[LakeNames], dict[str, object]]] = {
 def test_a_run_holds_the_tables_of_its_own_lake_only(kind: str, lake: str, of: str) -> None:
     with dg.DagsterInstance.ephemeral() as instance:
         run = create_run_for_test(instance, status=ACTIVE, **RUNS[kind](LakeNames(of)))  # type: ignore[arg-type]
-        assert held_tables(run) == [ORDERS]
+        assert RunTables(instance).find(run) == [ORDERS]
         assert LakeNames(lake).holds(run) is (lake == of)
         assert is_maintenance(run, LakeNames(lake)) is (kind == "maintenance" and lake == of)
 

@@ -15,6 +15,7 @@ import pytest
 import yaml
 from dagster._core.definitions.automation_tick_evaluation_context import build_run_requests_with_backfill_policies
 from dagster._core.definitions.events import AssetKeyPartitionKey
+from dagster._core.definitions.partitions.context import partition_loading_context
 from dagster._core.definitions.run_request import InstigatorType
 from dagster._core.remote_origin import RegisteredCodeLocationOrigin, RemoteRepositoryOrigin
 from dagster._core.test_utils import create_run_for_test
@@ -23,9 +24,10 @@ from sqlalchemy import make_url
 from typer.testing import CliRunner
 
 from tests.unit.conftest import PAPER, Paper
+from tidegate.assets.bronze.backfill_run import MAX_TABLES
 from tidegate.assets.keys import SHARED_JOB, LakeNames
 from tidegate.assets.runs import long_runs
-from tidegate.assets.runs.held_tables import shared_config
+from tidegate.assets.runs.held_tables import PARTITION_TAG, TURN_TAG, shared_config
 from tidegate.assets.runs.tags import TABLE_TAG
 from tidegate.platform.cli.main import app
 from tidegate.platform.core.config.load import load_lake
@@ -92,15 +94,8 @@ def maintenance_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> 
     return {**request.tags, **job.get_tags_for_partition_key(table, request.asset_selection)}
 
 
-def backfill_tags(paper: Paper, instance: dg.DagsterInstance, table: str) -> Mapping[str, str]:
-    (request,) = build_run_requests_with_backfill_policies(
-        [AssetKeyPartitionKey(LakeNames().bronze, table)], paper.definitions.resolve_asset_graph(), instance
-    )
-    return request.tags
-
-
 Route = Callable[[Paper, dg.DagsterInstance, str], Mapping[str, str]]
-ROUTES: dict[str, Route] = {"sensor": sensor_tags, "launch": launch_tags, "backfill": backfill_tags}
+ROUTES: dict[str, Route] = {"sensor": sensor_tags, "launch": launch_tags}
 
 
 @pytest.mark.parametrize("second", ROUTES)
@@ -158,20 +153,63 @@ def test_maintenance_never_starts_next_to_a_run_of_its_table(
         instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.PIPELINE_CANCELED.value, "job"), later)
 
 
-def test_a_range_of_a_default_backfill_is_one_limited_run_a_table(paper: Paper, instance: dg.DagsterInstance) -> None:
-    asked = build_run_requests_with_backfill_policies(
-        [AssetKeyPartitionKey(LakeNames().bronze, key) for key in (ORDERS, ITEMS)],
-        paper.definitions.resolve_asset_graph(),
-        instance,
+def queue_range(paper: Paper, instance: dg.DagsterInstance, first: str, last: str) -> str:
+    """Queue the run that a backfill of these partitions requests."""
+    keys = instance.get_dynamic_partitions(LakeNames().name("tables"))
+    selected = [AssetKeyPartitionKey(LakeNames().bronze, key) for key in keys[keys.index(first) : keys.index(last) + 1]]
+    with partition_loading_context(dynamic_partitions_store=instance):
+        (request,) = build_run_requests_with_backfill_policies(
+            selected, paper.definitions.resolve_asset_graph(), instance
+        )
+    job = paper.definitions.resolve_implicit_global_asset_job_def().get_subset(asset_selection={LakeNames().bronze})
+    run = instance.create_run_for_job(
+        job,
+        tags=request.tags,
+        status=dg.DagsterRunStatus.QUEUED,
+        asset_selection=frozenset({LakeNames().bronze}),
+        remote_job_origin=ORIGIN(job.name),
     )
-    assert sorted(request.tags["dagster/partition"] for request in asked) == [ITEMS, ORDERS]
+    return str(run.run_id)
 
 
-def test_bronze_has_no_backfill_policy(paper: Paper) -> None:
-    """With a policy, the runs of a backfill have no dagster/partition tag and bypass the limit."""
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_run_of_a_table_waits_for_the_run_of_a_backfill_that_holds_it(
+    route: str, paper: Paper, instance: dg.DagsterInstance
+) -> None:
+    """The others are a single run of each table, and maintenance. A table that the backfill has finished is free."""
+    tags = [ROUTES[route](paper, instance, table) for table in (ORDERS, ITEMS)]
+    instance.add_dynamic_partitions(LakeNames().name("tables"), ["landing.more"])
+    backfill = queue_range(paper, instance, ORDERS, ITEMS)
+    assert dequeued(instance) == [backfill]
+    first, second = [queue(instance, run_tags) for run_tags in tags]
+    upkeep = queue(instance, maintenance_tags(paper, instance, ORDERS), "maintain")
+    other = queue(instance, {PARTITION_TAG: "landing.more"})
+    for status in (dg.DagsterEventType.PIPELINE_STARTING, dg.DagsterEventType.PIPELINE_START):
+        instance.report_dagster_event(dg.DagsterEvent(status.value, "__ASSET_JOB"), backfill)
+        assert dequeued(instance) == [other]
+    instance.add_run_tags(backfill, {TURN_TAG: f"{backfill}/{ITEMS}"})
+    assert dequeued(instance) == [first, other]
+    instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.PIPELINE_SUCCESS.value, "__ASSET_JOB"), backfill)
+    assert dequeued(instance) == [first, second, other]
+    instance.report_dagster_event(dg.DagsterEvent(dg.DagsterEventType.PIPELINE_CANCELED.value, "bronze_job"), first)
+    assert dequeued(instance) == [second, other, upkeep]
+
+
+def test_the_sensor_leaves_the_tables_of_a_queued_backfill_alone(paper: Paper, instance: dg.DagsterInstance) -> None:
+    backfill = queue_range(paper, instance, ORDERS, ITEMS)
+    paper.hint(ORDERS)
+    paper.hint(ITEMS)
+    assert paper.tick(instance).run_requests == []
+    instance.add_run_tags(backfill, {TURN_TAG: f"{backfill}/{ITEMS}"})
+    assert [request.partition_key for request in paper.tick(instance).run_requests] == [ORDERS]
+
+
+def test_only_bronze_has_runs_of_several_partitions(paper: Paper) -> None:
+    """The code of the other assets works on one partition."""
     graph = paper.definitions.resolve_asset_graph()
-    assert graph.get(LakeNames().bronze).backfill_policy is None
-    assert all(graph.get(key).backfill_policy is None for key in graph.materializable_asset_keys)
+    assert graph.get(LakeNames().bronze).backfill_policy == dg.BackfillPolicy.multi_run(MAX_TABLES)
+    others = graph.materializable_asset_keys - {LakeNames().bronze}
+    assert all(graph.get(key).backfill_policy is None for key in others)
 
 
 def test_a_silver_merge_does_not_hold_up_bronze(instance: dg.DagsterInstance) -> None:

@@ -79,7 +79,7 @@ VOLUME = {"files", "rows", "bytes", "oldest_event_age_seconds"}
             "Bronze: `bronze` by partition, and the page `bronze/<name>` of a configured table",
             VOLUME
             | {"dagster/partition_row_count", "dagster/row_count"}
-            | keys_of("assets/bronze/report.py", "metadata", "_late_metadata", "_table"),
+            | keys_of("assets/bronze/report.py", "metadata", "summary", "_late_metadata", "_table"),
         ),
         (
             "Silver: `silver/<name>`",

@@ -350,9 +350,12 @@ def test_a_run_that_only_quarantined_leaves_the_partition_and_the_page_as_they_w
     messages = [entry.user_message for entry in instance.all_logs(result.run_id) if entry.level == 30]
     assert messages == ["quarantined orders/bad.json: none of its 3 rows fits the table"]
     assert instance.get_materialized_partitions(LakeNames().bronze) == set()
-    for key in ("bronze", "bronze/orders"):
-        assert evaluated(result)[key, "nothing_quarantined"] is False
-        assert evaluated(result)[key, "schema_unchanged"] is True
+    assert evaluated(result) == {
+        ("bronze", "nothing_quarantined"): False,
+        ("bronze/orders", "nothing_quarantined"): False,
+        ("bronze/orders", "schema_unchanged"): True,
+        ("bronze/orders", "write_once_keys"): True,
+    }
     assert not evaluated(world.run())["bronze", "nothing_quarantined"], "an idle run makes nothing better"
     assert instance.get_materialized_partitions(LakeNames().bronze) == set()
     assert world.materialized(PAGE) == 0
@@ -376,7 +379,7 @@ def test_the_page_of_a_table_is_materialized_by_the_run_of_its_partition(
     result = world.run(done(GOOD, n=1, adds=[ADD]))
     report = previous_report(instance, PAGE)
     assert (report.rows, report.version) == (2, 0)
-    assert report == previous_report(instance, LakeNames().bronze, ORDERS) != PreviousReport()
+    assert previous_report(instance, LakeNames().bronze, ORDERS) == PreviousReport(version=0)
     assert previous_report(instance, LakeNames().bronze, "landing.items") == PreviousReport()
     (record,) = instance.fetch_materializations(PAGE, limit=1).records
     assert record.run_id == result.run_id
@@ -387,9 +390,44 @@ def test_the_page_of_a_table_is_materialized_by_the_run_of_its_partition(
     }  # fmt: skip
     world.state = state(1, ID, ("name", "string"))
     changed = evaluated(world.run(done(GOOD, n=2, adds=[ADD])))
-    assert not changed["bronze", "schema_unchanged"]
     assert not changed["bronze/orders", "schema_unchanged"]
+    assert ("bronze", "schema_unchanged") not in changed
     assert previous_report(instance, PAGE).rows == 4
+
+
+def test_a_fact_of_a_table_with_a_page_is_on_its_page_and_the_partition_has_a_link(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(paper, instance, monkeypatch)
+    world.state = state(1, ID)
+    result = world.run(done(BAD, GOOD, n=1, adds=[ADD]))
+    page, partition = (event.materialization for event in result.get_asset_materialization_events())
+    assert (page.asset_key, partition.asset_key, partition.partition) == (PAGE, LakeNames().bronze, ORDERS)
+    summary = {name: value.value for name, value in partition.metadata.items()}
+    assert summary == {
+        "files": 1, "rows": 2, "bytes": 10, "removed": 0, "quarantined": 1, "batches": 1, "batch": 1,
+        "delta_version": 1, "page": PAGE,
+    }  # fmt: skip
+    # The page has them with the columns, the objects in quarantine and the rows of the table.
+    assert summary.keys() - {"page"} < page.metadata.keys()
+    listed = {
+        evaluation.asset_key.to_user_string(): "quarantine" in evaluation.metadata
+        for evaluation in result.get_asset_check_evaluations()
+        if evaluation.check_name == "nothing_quarantined"
+    }
+    assert listed == {"bronze": False, "bronze/orders": True}
+
+
+def test_a_table_that_got_its_page_has_the_report_of_its_partition_before(instance: dg.DagsterInstance) -> None:
+    """It was discovered, and is in lake.yaml now."""
+    earlier = TableReport([], NOW).metadata(PARTITION_ROWS)
+    bronze = LakeNames().bronze
+    instance.report_runless_asset_event(dg.AssetMaterialization(bronze, partition="landing.new", metadata=earlier))
+    page = LakeNames().bronze_table("new")
+    assert asset._last_report(instance, bronze, "landing.new", page) == PreviousReport.from_metadata(earlier)
+    instance.report_runless_asset_event(dg.AssetMaterialization(page, metadata={"dagster/row_count": 7}))
+    assert asset._last_report(instance, bronze, "landing.new", page) == PreviousReport(rows=7)
+    assert asset._last_report(instance, bronze, "landing.new", None) == PreviousReport.from_metadata(earlier)
 
 
 def failed(report: TableReport) -> dict[str, dg.AssetCheckSeverity]:
@@ -406,9 +444,10 @@ def test_batches_of_a_run_that_fails_later_are_shown_and_the_failure_too(
     world.state, world.error = state(1, ID), OSError("S3 does not answer")
     result = world.run(done(GOOD, n=1, adds=[ADD]), done(BAD, n=2))
     assert not result.success
-    for key, partition in ((LakeNames().bronze, ORDERS), (PAGE, None)):
-        report = previous_report(instance, key, partition)
-        assert (report.rows, report.version) == (2, 1)
+    report = previous_report(instance, PAGE)
+    assert (report.rows, report.version) == (2, 1)
+    assert previous_report(instance, LakeNames().bronze, ORDERS) == PreviousReport(version=1)
+    for key in (LakeNames().bronze, PAGE):
         check = dg.AssetCheckKey(key, "nothing_quarantined")
         (judged,) = instance.event_log_storage.get_asset_check_execution_history(check, limit=1)
         assert judged.status is AssetCheckExecutionRecordStatus.FAILED

@@ -19,7 +19,7 @@ from tidegate.assets.bronze.previous_report import PreviousReport, TableSnapshot
 from tidegate.assets.bronze.report import TableReport
 from tidegate.assets.bronze.shared_run import SharedRun
 from tidegate.assets.keys import SHARED_JOB, LakeNames
-from tidegate.assets.runs.held_tables import FAILED_TAG, failed_tables, held_tables, shared_config
+from tidegate.assets.runs.held_tables import FAILED_TAG, RunTables, shared_config
 from tidegate.assets.runs.tags import TRIGGER_TAG
 from tidegate.platform.bronze.listener import RunListener
 from tidegate.platform.bronze.options import RunOptions
@@ -157,15 +157,21 @@ def test_each_table_of_a_shared_run_is_shown_as_its_own_run_would(
     assert {execution.partition for execution in history} == {
         "landing.orders", "landing.found", "landing.last",
     }  # fmt: skip
-    before = asset.previous_report(instance, LakeNames().bronze, "landing.orders")
-    assert (before.rows, before.version) == (2, 0)
-    assert before == asset.previous_report(instance, PAGE) != PreviousReport()
+    for shown in (
+        asset.previous_report(instance, LakeNames().bronze, "landing.last"),
+        asset.previous_report(instance, PAGE),
+    ):
+        assert (shown.rows, shown.version) == (2, 0)
+    assert asset.previous_report(instance, LakeNames().bronze, "landing.orders") == PreviousReport(version=0)
     (failure,) = (event for event in result.all_events if event.is_step_failure)
     assert "1 of 4 tables failed" in str(failure.step_failure_data.user_failure_data)
     assert "landing.items: dropped" in str(failure.step_failure_data.user_failure_data)
     run = instance.get_run_by_id(result.run_id)
     assert run
-    assert (json.loads(run.tags[FAILED_TAG]), failed_tables(run)) == (["landing.items"], ["landing.items"])
+    assert (json.loads(run.tags[FAILED_TAG]), RunTables(instance).find_failed(run)) == (
+        ["landing.items"],
+        ["landing.items"],
+    )
     said = [entry.user_message for entry in instance.all_logs(result.run_id)]
     assert {"landing.orders: batch 1", "landing.found: quarantined bad.json: no row fits"} <= set(said)
     assert any("landing.items failed" in line and "ValueError: dropped" in line for line in said)
@@ -177,11 +183,9 @@ def test_a_batch_of_a_table_that_fails_later_in_a_shared_run_is_shown(
     world = World(paper, instance, monkeypatch)
     assert not world.run(orders=Stopped(), last=GOOD).success
     assert world.status("orders") is AssetPartitionStatus.FAILED
-    for shown in (
-        asset.previous_report(instance, LakeNames().bronze, "landing.orders"),
-        asset.previous_report(instance, PAGE),
-    ):
-        assert (shown.rows, shown.version) == (2, 0)
+    shown = asset.previous_report(instance, PAGE)
+    assert (shown.rows, shown.version) == (2, 0)
+    assert asset.previous_report(instance, LakeNames().bronze, "landing.orders").version == 0
 
 
 def test_a_shared_run_lists_prefixes_only_when_a_person_asks_and_leaves_tables_with_a_run_alone(
@@ -189,7 +193,7 @@ def test_a_shared_run_lists_prefixes_only_when_a_person_asks_and_leaves_tables_w
 ) -> None:
     world = World(paper, instance, monkeypatch)
     own = create_run_for_test(instance, status=dg.DagsterRunStatus.STARTED, tags={"dagster/partition": "landing.items"})
-    assert held_tables(own) == ["landing.items"]
+    assert RunTables(instance).find(own) == ["landing.items"]
     assert world.run(orders=GOOD, items=GOOD, tags={TRIGGER_TAG: "sensor"}).success
     assert world.run(found=GOOD).success
     assert {table: given.listing for table, given in world.given.items()} == {
