@@ -17,11 +17,13 @@ from tidegate.platform.bronze.reconcile.listing import list_generation
 from tidegate.platform.bronze.run import continue_decided, land
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Plan
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.forgetting.subject_columns import absent_subject, forgotten_by
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.spark.attempts import repeat_call
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.session import command
 from tidegate.platform.lake.suppression import SubjectProblem, Suppression
@@ -139,7 +141,7 @@ def erase_from_bronze(
             done = done.plus(erasing)
             log(f"{erasing.rows} rows in {erasing.files} files of bronze.{birth.name} left it with batch {batch.n}")
             if is_last:
-                _end(table, birth, log)
+                _end(table.spec, table.delta, birth, log)
                 return done
     raise RuntimeError(f"the rows could not leave {table.table_key} in {_MAX_BATCHES} batches: run it again")
 
@@ -152,10 +154,10 @@ def _require_loaded(birth: Birth) -> None:
         )
 
 
-def _end(table: Table, birth: Birth, log: Callable[[str], None]) -> None:
+def _end(spec: TableSpec, delta: Delta, birth: Birth, log: Callable[[str], None]) -> None:
     """Record the subject, and write the files again of which a user's DELETE hides rows by a deletion vector."""
-    session, location, personal = table.delta.session, birth.location, table.spec.personal
-    state = table.delta.table_state(location)
+    session, location, personal = delta.session, birth.location, spec.personal
+    state = delta.table_state(location)
     if not state.schema.fields or personal is None:
         return
     record = forgotten_by(personal.kind, personal.subject)
@@ -171,7 +173,7 @@ def _end(table: Table, birth: Birth, log: Callable[[str], None]) -> None:
 def _prepare_erasure(table: Table, suppression: Suppression, draft: BatchDraft) -> tuple[PreparedBatch, Erased, bool]:
     """Return a batch, what it takes out of the table, and whether nothing is left after it."""
     prepared = PreparedBatch(draft.plan)
-    base = present_schema(table, draft)
+    base = present_schema(table.spec, table.batches, table.delta, draft)
     if base is None:
         return prepared, Erased(), True
     prepared.base = prepared.schema = base

@@ -14,6 +14,8 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.forgetting.silver_rows import end_merges
 from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.suppression import SubjectProblem, Suppression
 from tidegate.platform.silver.audit.key_rows import KeyRows, N
@@ -43,7 +45,7 @@ def compute_shared_keys(
         first = _first_batch(lake, table, suppression)
         if first is None:
             return False
-        end_merges(lake, table, f"{run_id}: shared keys")
+        end_merges(lake.delta, lake.store, table.spec, f"{run_id}: shared keys")
         # A truncate ends rows of every key of a history.
         is_whole = spec.silver.is_history and spec.silver.apply_as_truncates is not None
         with discreet_errors(spec):
@@ -68,7 +70,7 @@ def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | No
         return None
     rows, session, fields = KeyRows.from_lake(lake, work), lake.delta.session, work.bronze.schema.fields
     if not work.mark:
-        if rows.rules.history is not None and _is_stored(lake, table, rows, suppression):
+        if rows.rules.history is not None and _is_stored(lake.delta, lake.store, table, rows, suppression):
             raise ValueError("they are from before a reset: materialize silver first")
         return None
     bronze = session.sql(rows.view(delta_table(rows.work.bronze_location)))
@@ -81,7 +83,7 @@ def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | No
         (found,) = session.sql(f"SELECT min(n) AS first FROM ({key} ({rows.bronze(theirs)})) a {shared}").collect()
     if found["first"] is not None:
         return int(found["first"])
-    if not _is_stored(lake, table, rows, suppression):
+    if not _is_stored(lake.delta, lake.store, table, rows, suppression):
         return None
     if rows.rules.truncated is not None and rows.rules.history is not None:
         raise ValueError(
@@ -91,16 +93,16 @@ def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | No
     return work.n + 1
 
 
-def _is_stored(lake: Lake, table: Table, rows: KeyRows, suppression: Suppression) -> bool:
+def _is_stored(delta: Delta, store: LakeStore, table: Table, rows: KeyRows, suppression: Suppression) -> bool:
     """Return whether rows of silver have something of these persons of which bronze does not have the rows any more.
 
     A row of a history has a value of the change before it, which is a row of silver, too. So keys from before a reset
     are computed from silver.
     """
-    session, work = lake.delta.session, rows.work
+    session, work = delta.session, rows.work
     if rows.rules.history is None and not records_givers(work.silver):
         return False
-    with stored_forgotten(lake, table, suppression, work.silver) as stored:
+    with stored_forgotten(delta, store, table, suppression, work.silver) as stored:
         if rows.rules.history is None:
             # Bronze has no row of a key from before the reset, so a computation does not change it.
             found = f"SELECT 1 FROM {stored.theirs} WHERE {CHANGED_BATCH} > 0"

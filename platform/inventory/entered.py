@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.inventory.delivery import DROPPED, Delivery, Subject, has_entered
 from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.storage.history import (
     EnteredInventory,
     HistoryPart,
@@ -24,7 +25,7 @@ from tidegate.platform.core.storage.history import (
 from tidegate.platform.core.times import from_micros
 from tidegate.platform.inventory.stored import with_inventories
 from tidegate.platform.lake.lake import Lake, Table
-from tidegate.platform.lake.ledger import Clock
+from tidegate.platform.lake.ledger import Clock, Ledger
 from tidegate.platform.maintenance.vacuum import deleted_file_retention, log_retention
 
 #: A version is read if it is kept for so much longer: a query takes time, and the ledger has a batch after its commit.
@@ -69,17 +70,18 @@ def inventories_in_history(table: Table, birth: Birth, after: int) -> Inventorie
     return InventoriesInHistory(inventories, kept, present)
 
 
-def dropped_inventories(table: Table) -> set[tuple[Subject, date]]:
+def dropped_inventories(key: TableKey, ledger: Ledger) -> set[tuple[Subject, date]]:
     """Return which inventories of a table a person dropped, with the days.
 
     Args:
-        table: of inventories.
+        key: the table.
+        ledger: its ledger.
     """
-    clock = table.ledger.clock()
+    clock = ledger.clock()
     if clock.version < 0:
         return set()
-    rows = table.ledger.committed_rows(clock.version).where(F.col("key").contains(f"{DROPPED}/"))
-    found = (Delivery.from_key(row["key"], table.key.prefix) for row in rows.select("key").collect())
+    rows = ledger.committed_rows(clock.version).where(F.col("key").contains(f"{DROPPED}/"))
+    found = (Delivery.from_key(row["key"], key.prefix) for row in rows.select("key").collect())
     return {(delivery.subject, delivery.began_at.date()) for delivery in found if delivery and delivery.is_drop}
 
 

@@ -58,7 +58,7 @@ def growth_of(lake: Lake, table_key: str, months: int, configuration: str = "", 
     stored_objects(lake, table_key, configuration)
     table = lake.table(table_key)
     history = _history(table, keep=keep)
-    drops = dropped_inventories(table)
+    drops = dropped_inventories(table.key, table.ledger)
     return KnownGrowth(growth(history.days, months, history.known_from, configuration, drops), history.known_from)
 
 

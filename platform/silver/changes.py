@@ -17,7 +17,7 @@ from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.volume import volume, volume_metadata
 from tidegate.platform.core.keys.own_paths import COPIES
 from tidegate.platform.core.silver.fates.dumps import IncompleteDump
-from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.lake_root.batches import Batches
 from tidegate.platform.lake.ledger import state_change_condition
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
@@ -185,7 +185,7 @@ def waiting_batch_replaces_rows(work: PendingMerge) -> bool:
     mark = work.mark or 0
     sizes = work.table.batches.sizes(mark)
     numbers = [n for n in range(mark + 1, work.n + 1) if sizes.get(n, 0) is not None]
-    return any(batch.removes and batch.rows for batch in _batches(work.table, numbers))
+    return any(batch.removes and batch.rows for batch in _batches(work.table.table_key, work.table.batches, numbers))
 
 
 def _step(work: PendingMerge, mark: int) -> tuple[int, tuple[Batch, ...]]:
@@ -193,7 +193,7 @@ def _step(work: PendingMerge, mark: int) -> tuple[int, tuple[Batch, ...]]:
     sizes = work.table.batches.sizes(mark)
     numbers = [n for n in range(mark + 1, work.n + 1) if sizes.get(n, 0) is not None]
     taken = count_within([sizes.get(n) or 0 for n in numbers[:_MAX_BATCHES]], _MAX_BYTES)
-    batches = _batches(work.table, numbers[:taken])
+    batches = _batches(work.table.table_key, work.table.batches, numbers[:taken])
     taken = min(
         count_within([sum(row.rows or 0 for row in batch.rows) for batch in batches], _MAX_ROWS),
         count_within([sum(row.size or 0 for row in batch.rows if row.rows) for batch in batches], _MAX_SOURCE_BYTES),
@@ -236,12 +236,12 @@ def count_within(amounts: Sequence[int], limit: int) -> int:
     return sum(1 for place, amount in enumerate(sums) if place == 0 or amount <= limit)
 
 
-def _batches(table: Table, numbers: Sequence[int]) -> tuple[Batch, ...]:
-    found = list(parallel(table.batches.read, numbers))
+def _batches(table_key: str, batches: Batches, numbers: Sequence[int]) -> tuple[Batch, ...]:
+    found = list(parallel(batches.read, numbers))
     missing = [n for n, batch in zip(numbers, found, strict=True) if batch is None]
     if missing:
         raise RuntimeError(
-            f"batch {missing[0]} of {table.table_key} is gone from {table.batches.uri(missing[0])}; "
+            f"batch {missing[0]} of {table_key} is gone from {batches.uri(missing[0])}; "
             "batches must never be deleted: restore the object"
         )
     return tuple(batch for batch in found if batch)

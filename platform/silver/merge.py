@@ -23,6 +23,7 @@ from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.attempts import repeat_call
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import Merging, TableState
 from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.maintenance.compaction import compact, is_due
@@ -133,7 +134,7 @@ def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda
             return None
         # Batches that bronze commits meanwhile are left to the next run, or this run might never end.
         goal = goal or work.n
-        with record_server_loss(lake, spec.name):
+        with record_server_loss(lake.config, lake.delta, lake.store.losses, spec.name):
             return _merge(lake, work, log)
 
     with name_failing_expression(spec):
@@ -174,7 +175,7 @@ def rebuild_table(
         if work.mark is not None and work.mark >= work.n:
             # The txn of the mark is there already, and would make this merge one that has happened.
             app_id = f"{app_id}:rebuild:{work.silver.version}"
-        with record_server_loss(lake, spec.name):
+        with record_server_loss(lake.config, lake.delta, lake.store.losses, spec.name):
             return _merge(lake, replace(work, rebuilds=True, since=since, app_id=app_id), log)
 
     with name_failing_expression(spec):
@@ -239,14 +240,14 @@ def _combine_known(
 
 def _prepare_table(lake: Lake, work: PendingMerge, rules: MergeRules, log: Callable[[str], None]) -> bool:
     """Create the silver table, or let it follow bronze and `lake.yaml`. Returns whether it got columns or types."""
-    widened = work.silver.exists and widen_table(lake, work, rules)
+    widened = work.silver.exists and widen_table(lake.delta, work, rules)
     if work.silver.exists:
-        follow_lake_yaml(lake, work, rules, log)
+        follow_lake_yaml(lake.delta, work, rules, log)
     else:
-        create_table(lake, work, rules)
+        create_table(lake.delta, lake.id, work, rules)
     if work.mark is None:
-        record_first_reading(lake, work)
-    record_subject(lake, work)
+        record_first_reading(lake.delta, work)
+    record_subject(lake.delta, work)
     # Without a mark, an earlier merge may have died between the creation of the table and its SQL names.
     if widened or work.mark is None:
         _name(lake, work, log)
@@ -268,10 +269,10 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         incomplete = _incomplete_dumps(work, changes)
         for text in incomplete:
             log(f"WARNING: {text}")
-        purge_tombstones(lake, work, changes.n)
+        purge_tombstones(lake.delta, work, changes.n)
         violations = count_violations(lake.delta.session, work, changes, rules)
         counts = row_counts(lake.delta.session, changes, rules, work.bronze.schema, _csv(work))
-        merging = replace(_build_merging(lake, work, changes, rules, have, counts), provided=same_list(work))
+        merging = replace(_build_merging(lake.delta, work, changes, rules, have, counts), provided=same_list(work))
         merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
     seam("silver-merge")
     if (merged.txn or 0) < changes.n:
@@ -280,9 +281,9 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
             f"{changes.n}; the next run merges these batches again"
         )
     if work.is_whole_rebuild:
-        renew_subject_record(lake, work, merged.version)
+        renew_subject_record(lake.delta, work, merged.version)
     if is_remade(work, rules):
-        record_remade(lake, work, rules)
+        record_remade(lake.delta, work, rules)
     if is_due(work.mark or 0, changes.n):
         compact(lake.delta, work.location, f"silver.{work.table.spec.name}", log)
     if widened or not work.silver.exists:
@@ -338,7 +339,7 @@ def _changes(lake: Lake, work: PendingMerge, rules: MergeRules) -> Iterator[Chan
     """Yield the rows to merge, and what is known in addition to them."""
     with (
         gather_changes(lake.delta, work) as everything,
-        with_incomplete_dumps(lake, work, rules, everything) as known,
+        with_incomplete_dumps(lake.delta, work, rules, everything) as known,
         wanted_changes(lake, work, rules, known) as changes,
     ):
         yield changes
@@ -353,18 +354,18 @@ def _incomplete_dumps(work: PendingMerge, changes: Changes) -> tuple[str, ...]:
 
 
 def _build_merging(
-    lake: Lake, work: PendingMerge, changes: Changes, rules: MergeRules, have: TableSchema, counts: RowCounts
+    delta: Delta, work: PendingMerge, changes: Changes, rules: MergeRules, have: TableSchema, counts: RowCounts
 ) -> Merging:
     mode = mode_of(work, changes)
-    copies = work.is_whole_rebuild and work.silver.files > 0 and has_copies(lake.delta.session, work, rules)
+    copies = work.is_whole_rebuild and work.silver.files > 0 and has_copies(delta.session, work, rules)
     if rules.history is not None:
-        truncates = record_truncates(lake, work, mode, counts.truncates) if rules.truncated else ()
+        truncates = record_truncates(delta, work, mode, counts.truncates) if rules.truncated else ()
         seam("silver-truncate")
         is_truncated = bool(counts.truncates)
         return build_history_merge(
             work, changes, rules, have, truncates=truncates, is_truncated=is_truncated, has_copies=copies
         )
-    truncate = record_truncate(lake, work, rules, mode, counts.truncate)
+    truncate = record_truncate(delta, work, rules, mode, counts.truncate)
     seam("silver-truncate")
     is_partial = counts.partial > 0
     return build_merge(work, changes, rules, have, is_partial=is_partial, truncate=truncate, has_copies=copies)

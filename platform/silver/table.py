@@ -38,7 +38,7 @@ from tidegate.platform.core.silver.refusals import refusal
 from tidegate.platform.core.silver.row_value import BRONZE
 from tidegate.platform.core.silver.rules import MergeRules, merge_rules
 from tidegate.platform.core.silver.subject_paths import is_record, silver_origins, subject_paths, subject_record
-from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.session import command
 from tidegate.platform.maintenance.compaction import passes
@@ -164,39 +164,39 @@ def _source_columns(work: PendingMerge) -> tuple[Field, ...]:
     return silver_source_columns(work.bronze.schema.fields, is_registered=birth is not None and birth.registered)
 
 
-def follow_lake_yaml(lake: Lake, work: PendingMerge, rules: MergeRules, log: Callable[[str], None]) -> None:
+def follow_lake_yaml(delta: Delta, work: PendingMerge, rules: MergeRules, log: Callable[[str], None]) -> None:
     """Record in a silver table that exists with which options of lake.yaml its next rows are merged.
 
     Args:
-        lake: has the table.
+        delta: the door to tables.
         work: what is pending.
         rules: what a row of bronze is in silver.
         log: called with each option that has changed.
     """
-    make_private(lake, work, rules.stored, _source_columns(work))
+    make_private(delta, work, rules.stored, _source_columns(work))
     recorded, now = work.silver.properties.get(OPTIONS), recorded_options(work.spec)
     if is_remade(work, rules):
-        set_properties(lake.delta.session, work.location, {REBUILDING: now})
+        set_properties(delta.session, work.location, {REBUILDING: now})
         return
     if recorded == now:
         return
     for option in changed_options(recorded, work.spec):
         log(f"{option}; `tidegate rebuild silver.{work.table.spec.name}` makes older rows so, too")
-    set_properties(lake.delta.session, work.location, {OPTIONS: now})
+    set_properties(delta.session, work.location, {OPTIONS: now})
 
 
-def record_remade(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
+def record_remade(delta: Delta, work: PendingMerge, rules: MergeRules) -> None:
     """Record that a rebuild gave rows another key, order or meaning. Until then no other merge takes the table.
 
     Of two rebuilds by other options, the one that began last leaves its rows and records them.
     """
-    state = lake.delta.table_state(work.location)
+    state = delta.table_state(work.location)
     now = recorded_options(work.spec)
     if state.properties.get(REBUILDING) == now:
-        set_properties(lake.delta.session, work.location, {**rules.recorded, OPTIONS: now, REBUILDING: None})
+        set_properties(delta.session, work.location, {**rules.recorded, OPTIONS: now, REBUILDING: None})
 
 
-def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
+def create_table(delta: Delta, lake_id: str, work: PendingMerge, rules: MergeRules) -> None:
     """Create the silver table with the columns of the rules and silver's own, unless another run already has."""
     own = [
         Field(DELETED, simple_type("boolean")),
@@ -209,7 +209,7 @@ def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
             own.append(Field(LEFT, Array(simple_type("string"))))
     if rules.records_left:
         own.append(Field(LEFT, LEFT_TYPE))
-    properties = {"tidegate.lake": lake.id, "delta.enableDeletionVectors": "true", **rules.recorded}
+    properties = {"tidegate.lake": lake_id, "delta.enableDeletionVectors": "true", **rules.recorded}
     properties[OPTIONS] = recorded_options(work.spec)
     properties |= private_statistics(work.table.spec, rules.stored, _source_columns(work))
     properties |= first_reading(work.n, work.app_id)
@@ -217,26 +217,26 @@ def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
         properties |= BY_NAME
     try:
         command(
-            lake.delta.session,
+            delta.session,
             f"CREATE TABLE IF NOT EXISTS {delta_table(work.location)} ({columns_sql([*rules.stored, *own])}) "
             f"USING delta TBLPROPERTIES ({properties_sql(properties)})",
         )
     except PySparkException:
-        if not lake.delta.table_state(work.location).exists:
+        if not delta.table_state(work.location).exists:
             raise
 
 
-def record_first_reading(lake: Lake, work: PendingMerge) -> None:
+def record_first_reading(delta: Delta, work: PendingMerge) -> None:
     """Record in a silver table without a mark after which batch bronze is read, unless it records an earlier one.
 
     A table that this run created records it already. If another run created it, it may record a later batch.
     """
-    known = read_after(lake.delta.table_state(work.location).properties, work.app_id)
+    known = read_after(delta.table_state(work.location).properties, work.app_id)
     if known is None or known > work.n:
-        set_properties(lake.delta.session, work.location, first_reading(work.n, work.app_id))
+        set_properties(delta.session, work.location, first_reading(work.n, work.app_id))
 
 
-def record_subject(lake: Lake, work: PendingMerge) -> None:
+def record_subject(delta: Delta, work: PendingMerge) -> None:
     """Record which columns of the silver table identify the subject, before the first such row is written.
 
     Forgetting looks there for ever, also after another option of the merge gave the subject another column.
@@ -245,25 +245,25 @@ def record_subject(lake: Lake, work: PendingMerge) -> None:
     if not wanted:
         return
     # The table may be one that another run created, by other options.
-    known = work.silver if work.silver.exists else lake.delta.table_state(work.location)
+    known = work.silver if work.silver.exists else delta.table_state(work.location)
     new = {name: after for name, after in wanted.items() if name not in known.properties}
-    set_properties(lake.delta.session, work.location, new)
+    set_properties(delta.session, work.location, new)
 
 
-def renew_subject_record(lake: Lake, work: PendingMerge, version: int) -> None:
+def renew_subject_record(delta: Delta, work: PendingMerge, version: int) -> None:
     """Record that a rebuild of the whole table gave every row the subject where the present options have it.
 
     Args:
-        lake: has the table.
+        delta: the door to tables.
         work: what was rebuilt.
         version: Delta version of the rebuild. If another commit came after it, its rows may be by other options.
     """
     wanted = _subject_record(work, 0)
-    if not wanted or (state := lake.delta.table_state(work.location)).version != version:
+    if not wanted or (state := delta.table_state(work.location)).version != version:
         return
     stale = (name for name in state.properties if is_record(name) and name not in wanted)
     changed = {**dict.fromkeys(stale), **dict(wanted.items() - state.properties.items())}
-    set_properties(lake.delta.session, work.location, changed)
+    set_properties(delta.session, work.location, changed)
 
 
 def _subject_record(work: PendingMerge, after: int) -> dict[str, str]:
@@ -273,24 +273,24 @@ def _subject_record(work: PendingMerge, after: int) -> dict[str, str]:
     return subject_record(subject_paths(work.spec, personal.subject, _source_columns(work)), after)
 
 
-def widen_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> bool:
+def widen_table(delta: Delta, work: PendingMerge, rules: MergeRules) -> bool:
     """Add the columns that only bronze has, and the wider types of bronze. Returns whether there were any."""
     columns = [*rules.stored, *([Field(LEFT, LEFT_TYPE)] if rules.records_left else [])]
     wider = work.silver.schema.with_field_types(columns).with_missing_fields(columns)
     if wider == work.silver.schema:
         return False
-    lake.delta.add_columns(work.location, wider)
+    delta.add_columns(work.location, wider)
     return True
 
 
-def purge_tombstones(lake: Lake, work: PendingMerge, n: int) -> None:
+def purge_tombstones(delta: Delta, work: PendingMerge, n: int) -> None:
     """Delete expired tombstones, if the merge up to batch `n` passes a multiple of `_PURGE_EVERY`.
 
     A history keeps them: without a delete, a late change of its key would be valid until now.
     """
     if not work.spec.is_history and passes(_PURGE_EVERY, work.mark or 0, n):
         command(
-            lake.delta.session,
+            delta.session,
             f"DELETE FROM {delta_table(work.location)} WHERE {DELETED} AND {CHANGED_AT} < "
             f"current_timestamp() - INTERVAL {work.spec.tombstone_days} DAYS",
         )
@@ -321,15 +321,15 @@ def _is_of(path: tuple[str, ...], places: Sequence[tuple[str, ...]]) -> bool:
     return any(path[: len(place)] == place[: len(path)] for place in places)
 
 
-def make_private(lake: Lake, work: PendingMerge, columns: Sequence[Field], bronze: Sequence[Field]) -> None:
+def make_private(delta: Delta, work: PendingMerge, columns: Sequence[Field], bronze: Sequence[Field]) -> None:
     """Give a silver table that exists the property, if it does not have it: lake.yaml or the columns have changed.
 
     Args:
-        lake: has the table.
+        delta: the door to tables.
         work: what is pending.
         columns: of the silver table, without those that Tidegate adds to each.
         bronze: the columns of bronze that it is merged from.
     """
     wanted = private_statistics(work.table.spec, columns, bronze)
     if not wanted.items() <= work.silver.properties.items():
-        set_properties(lake.delta.session, work.location, wanted)
+        set_properties(delta.session, work.location, wanted)

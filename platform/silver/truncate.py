@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from tidegate.platform.core.silver.merge_mode import MergeMode
 from tidegate.platform.core.silver.rules import MergeRules
-from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.silver.newest_rows import older_than_truncate, order_from_json
 from tidegate.platform.silver.pending import PendingMerge
@@ -43,7 +43,7 @@ class Truncate:
 
 
 def record_truncate(
-    lake: Lake, work: PendingMerge, rules: MergeRules, mode: MergeMode, found: str | None
+    delta: Delta, work: PendingMerge, rules: MergeRules, mode: MergeMode, found: str | None
 ) -> Truncate | None:
     """Record the order of a truncate in a property of the table, whose rows the merge deletes.
 
@@ -51,7 +51,7 @@ def record_truncate(
     again. Later merges leave out rows that are older than the recorded order, however late they come.
 
     Args:
-        lake: has the table.
+        delta: the door to tables.
         work: what is pending.
         rules: what a row of bronze is in silver.
         mode: how the merge treats the rows that silver has. A truncate whose row left bronze is forgotten if all rows
@@ -67,7 +67,7 @@ def record_truncate(
     if rules.truncated is None:
         return None
     known, before = (work.silver.properties.get(name) for name in (TRUNCATED, _TRUNCATED_BEFORE))
-    session = lake.delta.session
+    session = delta.session
     stays = known
     if mode is MergeMode.AFTER_RESET:
         before = stays = before if _is_repeated(work) else known
@@ -82,7 +82,7 @@ def record_truncate(
             "every key: rebuild the whole table, without a first batch"
         )
     _record(
-        lake, work, {TRUNCATED: newest, _TRUNCATED_BEFORE: before, **_reset_properties(work, mode, newest is not None)}
+        delta, work, {TRUNCATED: newest, _TRUNCATED_BEFORE: before, **_reset_properties(work, mode, newest is not None)}
     )
     # Also of a truncate that is known: the merge that recorded it may have died before it deleted a row.
     return None if newest is None else Truncate(newest, is_due=found is not None)
@@ -106,10 +106,10 @@ def _newer_order(session: SparkSession, rules: MergeRules, left: str | None, rig
     return left if session.sql(f"SELECT {older}").collect()[0][0] else right
 
 
-def _record(lake: Lake, work: PendingMerge, wanted: Mapping[str, str | None]) -> None:
+def _record(delta: Delta, work: PendingMerge, wanted: Mapping[str, str | None]) -> None:
     """Set properties of the silver table, and remove those that are None."""
     changed = {name: text for name, text in wanted.items() if text != work.silver.properties.get(name)}
-    set_properties(lake.delta.session, work.location, changed)
+    set_properties(delta.session, work.location, changed)
 
 
 def recorded_truncates(work: PendingMerge) -> tuple[str, ...]:
@@ -118,13 +118,13 @@ def recorded_truncates(work: PendingMerge) -> tuple[str, ...]:
     return tuple(sorted({order for orders in found for order in orders}))
 
 
-def record_truncates(lake: Lake, work: PendingMerge, mode: MergeMode, found: Sequence[str]) -> tuple[str, ...]:
+def record_truncates(delta: Delta, work: PendingMerge, mode: MergeMode, found: Sequence[str]) -> tuple[str, ...]:
     """Record the truncates of a history, which end every row that is valid at their order.
 
     It is a commit before that of the merge, and repeating it changes nothing.
 
     Args:
-        lake: has the table.
+        delta: the door to tables.
         work: what is pending.
         mode: how the merge treats the rows that silver has. Truncates of rows that leave are forgotten.
         found: the orders of the truncates in the rows to merge, as JSON of structs.
@@ -154,5 +154,5 @@ def record_truncates(lake: Lake, work: PendingMerge, mode: MergeMode, found: Seq
     texts = [json.dumps(sorted(orders)) for orders in (now, before)]
     if texts != [work.silver.properties.get(name, "[]") for name in _TRUNCATES]:
         of_reset = _reset_properties(work, mode, is_recorded=True)
-        _record(lake, work, {**dict(zip(_TRUNCATES, texts, strict=True)), **of_reset})
+        _record(delta, work, {**dict(zip(_TRUNCATES, texts, strict=True)), **of_reset})
     return tuple(sorted(now | before))

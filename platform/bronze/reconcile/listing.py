@@ -20,6 +20,7 @@ from tidegate.platform.core.bronze.object_state import S3Found, same_bytes
 from tidegate.platform.core.completion.signal_name import SignalKind, SignalName
 from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.platform.core.routing.route import Routed, route, rows_route
+from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.progress import GenerationListings, ListingProgress
@@ -68,7 +69,7 @@ def list_prefix(table: Table, clock: Clock, listener: RunListener | None = None,
     Raises:
         StoreError: the source bucket does not exist or S3 does not answer.
     """
-    require_bucket(table)
+    require_bucket(table.key, table.table_key, table.source)
     listener = listener or RunListener()
     states = table.ledger.live_keys(clock.version)
     # The ledger's keys in the order of the listing, to find missing keys during the listing.
@@ -91,7 +92,7 @@ def list_prefix(table: Table, clock: Clock, listener: RunListener | None = None,
         nonlocal differing
         differing += len(hints)
         table.inbox.put(split_into_manifests(table.table_key, "listing", hints, table.spec.max_files))
-        note_loaded_files(table, here, states)
+        note_loaded_files(table.spec, table.after_notes, here, states)
         hints.clear()
         here.clear()
         how_far = f"up to {key}" if key else "all"
@@ -198,7 +199,7 @@ class RewrittenSignals:
         return self._signals.get(folder)
 
 
-def replace_known_etags(table: Table, present: Sequence[Listed], readings: Iterable[Reading]) -> list[Listed]:
+def replace_known_etags(source: Bucket, present: Sequence[Listed], readings: Iterable[Reading]) -> list[Listed]:
     """Replace the etags of listed objects by the etags that the ledger has for the same bytes.
 
     S3 is asked only for objects with an unknown etag and the size of a reading that has a checksum.
@@ -209,7 +210,7 @@ def replace_known_etags(table: Table, present: Sequence[Listed], readings: Itera
     unsure = [item.key for item in present if _may_be_known(item, last.get(item.key, []))]
     if not unsure:
         return list(present)
-    probes = table.source.head_many(unsure)
+    probes = source.head_many(unsure)
 
     def replace_etag(item: Listed) -> Listed:
         found = probes.get(item.key)

@@ -12,6 +12,7 @@ from tidegate.platform.core.silver.fates.dumps import Dumps, with_gone
 from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, Replay, replay
 from tidegate.platform.core.silver.fates.row_fates import RowFates, row_fates
 from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.threads import parallel
 from tidegate.platform.silver.audit.found_rows import (
     MAX_ROWS,
@@ -79,7 +80,7 @@ def found_keys(
         is_one: the condition is true for one key.
     """
     history, are_dumps = rows.rules.history, rows.rules.are_dumps
-    reads: list[Callable[[], Any]] = [partial(bronze_rows, lake, rows, condition, version, is_one=is_one)]
+    reads: list[Callable[[], Any]] = [partial(bronze_rows, lake.delta, rows, condition, version, is_one=is_one)]
     silver_of = partial(silver_times, is_one=is_one) if history else silver_rows
     reads.append(partial(silver_of, lake, rows, condition))
     if are_dumps:
@@ -90,7 +91,7 @@ def found_keys(
     if history is None and not are_dumps:
         return {key: newest(bronze.get(key, ()), silver.get(key), dumps=Dumps()) for key in keys}
     order_texts = [order for each in dumps for order in each]
-    orders = _orders(lake, rows, [row for found in bronze.values() for row in found], silver, order_texts)
+    orders = _orders(lake.delta, rows, [row for found in bronze.values() for row in found], silver, order_texts)
     known = Dumps.from_found((orders.rank(order), orders.texts[order]) for order in order_texts)
     ranked = {key: _rank_rows(bronze.get(key, ()), orders) for key in keys}
     if history is None:
@@ -129,7 +130,7 @@ def gives_all(rows: KeyRows) -> bool:
 
 
 def _orders(
-    lake: Lake, rows: KeyRows, bronze: Sequence[BronzeRow], silver: Mapping[str, Any], dumps: Sequence[str]
+    delta: Delta, rows: KeyRows, bronze: Sequence[BronzeRow], silver: Mapping[str, Any], dumps: Sequence[str]
 ) -> Orders:
     given = [row.row.order for row in bronze] + list(dumps)
     if rows.rules.history:
@@ -137,7 +138,7 @@ def _orders(
         for time in (time for found in silver.values() for time in found):
             bounds = (time.interval.order, time.interval.valid_from, time.interval.valid_to)
             given += [order for order in bounds if order is not None]
-    return Orders.from_values(lake.delta.session, rows.order_type, given)
+    return Orders.from_values(delta.session, rows.order_type, given)
 
 
 def _rank_rows(found: Iterable[BronzeRow], orders: Orders) -> list[BronzeRow]:

@@ -30,8 +30,8 @@ from tidegate.platform.core.schema.sql_literal import delta_table, literal
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.fates.dumps import MAX_NAMES, IncompleteDump
 from tidegate.platform.core.silver.rules import MergeRules
-from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.ledger import state_change_condition
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.silver.changes import Changes, gather_changes
 from tidegate.platform.silver.newest_rows import order_struct
@@ -47,32 +47,32 @@ _IS_PARTLY = f"status = '{Status.COMMITTED}' AND bad_rows > 0"
 
 
 @contextmanager
-def with_incomplete_dumps(lake: Lake, work: PendingMerge, rules: MergeRules, changes: Changes) -> Iterator[Changes]:
+def with_incomplete_dumps(delta: Delta, work: PendingMerge, rules: MergeRules, changes: Changes) -> Iterator[Changes]:
     """Yield the changes with the dumps that imply no deletes.
 
     If a dump that silver has is one of them by now, or is none any more, silver has deletes that it should not have, or
     the other way round. Then all of bronze is merged again.
     """
-    if not may_be_incomplete(lake, work, rules):
+    if not may_be_incomplete(delta, work, rules):
         yield changes
         return
-    session = lake.delta.session
+    session = delta.session
     found = incomplete_dumps(session, work, rules, changes.n)
     if changes.why_full is None and work.mark is not None:
         before = incomplete_dumps(session, work, rules, work.mark)
         changed = {dump.order for dump in found} ^ {dump.order for dump in before}
         if changed and _has_merged(session, work, rules, sorted(changed), work.mark):
             again = replace(work, rereads=True)
-            with gather_changes(lake.delta, again) as everything:
+            with gather_changes(delta, again) as everything:
                 found = incomplete_dumps(session, work, rules, everything.n)
                 yield replace(everything, dumps=replace(everything.dumps, incomplete=found))
             return
     yield replace(changes, dumps=replace(changes.dumps, incomplete=found))
 
 
-def may_be_incomplete(lake: Lake, work: PendingMerge, rules: MergeRules) -> bool:
+def may_be_incomplete(delta: Delta, work: PendingMerge, rules: MergeRules) -> bool:
     """Return whether a row of a dump may be in quarantine, by the statistics in the ledger's log, without a query."""
-    return rules.are_dumps and lake.delta.may_have_quarantined([work.table.ledger.location])[0]
+    return rules.are_dumps and delta.may_have_quarantined([work.table.ledger.location])[0]
 
 
 def incomplete_dumps(

@@ -431,7 +431,7 @@ def test_silver_forgets_the_rows_that_bronze_says_are_a_persons(
     bronze = lake.lake.table(lake.key("sent"))
     bronze = replace(bronze, spec=hidden.model_copy(update={"silver": without}))
     with pytest.raises(SubjectProblem, match=r"silver.sent has no column with the text of mail"):
-        rows_in_silver(lake.lake, bronze, suppression)
+        rows_in_silver(lake.lake.delta, lake.lake.store, bronze, suppression)
     with pytest.raises(SubjectProblem, match=r"bronze.sent: .* finds nobody: no column is called 'whoo'"):
         held_files(bronze, replace(suppression, subject=("whoo",)))
 

@@ -135,7 +135,11 @@ class World:
         )
         keep_first_part(plan)
         self.reads.append(0.0)
-        within = limit_reading(self.fake, plan, self.run_seconds) if self.seconds else nullcontext()
+        within = (
+            limit_reading(self.fake.table_key, self.fake.inbox, self.fake.delta, plan, self.run_seconds)
+            if self.seconds
+            else nullcontext()
+        )
         with suppress(ReadTooLong), within:
             self._record(plan, self._whole(plan))
         return plan

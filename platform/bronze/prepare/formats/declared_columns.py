@@ -22,6 +22,7 @@ from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import Field, fold_name
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.spark.delta import Delta
 
@@ -44,7 +45,7 @@ class DeclaredColumns(Format):
             columns = found[file.path]
             if not isinstance(columns, str):
                 readable.append(replace(file, fields=tuple(columns)))
-            elif file.body is None and _has_changed(table, file):
+            elif file.body is None and _has_changed(table.source, file):
                 prepared.defer(file.candidate)
             else:
                 prepared.quarantine(file.candidate, columns)
@@ -72,9 +73,9 @@ class DeclaredColumns(Format):
         return {"reader": self.readers[0]}
 
 
-def _has_changed(table: Table, file: SourceFile) -> bool:
+def _has_changed(source: Bucket, file: SourceFile) -> bool:
     """Return whether the object changed since the look, so that Spark may have read two objects as one."""
-    probe = table.source.head(file.candidate.key)
+    probe = source.head(file.candidate.key)
     return not isinstance(probe, S3Found) or probe.etag != file.candidate.found.etag
 
 

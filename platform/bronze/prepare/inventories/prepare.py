@@ -64,7 +64,7 @@ class _Preparation:
         self.bytes = 0
 
     def run(self) -> PreparedBatch:
-        base = self.prepared.base = present_schema(self.table, self.work)
+        base = self.prepared.base = present_schema(self.table.spec, self.table.batches, self.table.delta, self.work)
         if base and base.partitions != PARTITIONS:
             raise RuntimeError(
                 f"bronze.{self.work.birth.name} has the columns of other files, and `mode: inventory` in lake.yaml "
@@ -142,7 +142,7 @@ class _Preparation:
 
         def prove(delivery: Delivery) -> Entry | InventoryError | StoreError:
             try:
-                return prove_entry(self.table, delivery, self.candidates[delivery])
+                return prove_entry(self.table.key, self.table.source, delivery, self.candidates[delivery])
             except (InventoryError, StoreError) as error:
                 return error
 
@@ -184,7 +184,7 @@ class _Preparation:
         return True
 
     def _require(self, schema: TableSchema) -> None:
-        if schema != self.prepared.schema and (reason := refusal(self.table, self.work, schema)):
+        if schema != self.prepared.schema and (reason := refusal(self.table.delta, self.work, schema)):
             raise InventoryError(f"Delta refuses the columns of its new fields: {reason}")
 
     def _limit_to_batch(self, entries: Sequence[Entry]) -> list[Entry]:

@@ -91,7 +91,7 @@ class Load:
             return self._run()
         except Exception:
             with suppress(StoreError):
-                keep_named_folders(self.table, self.prepared, ())
+                keep_named_folders(self.table.lake.store, self.prepared, ())
             raise
 
     def _run(self) -> PreparedBatch:
@@ -99,7 +99,7 @@ class Load:
         candidates = self._select_to_read(self.plan.candidates, replacing)
         self._read(loadable(self.table, candidates, self.prepared))
         # If files were read again, with other columns or in another way, no row names the folder of the first read.
-        keep_named_folders(self.table, self.prepared, self.prepared.rows)
+        keep_named_folders(self.table.lake.store, self.prepared, self.prepared.rows)
         if self.table.spec.row_queue:
             drop_repeated_messages(self.table, self.work, self.prepared, replacing)
         replacing.finish(self.prepared)
@@ -153,7 +153,7 @@ class Load:
         return too_long(staged, "the file of its rows") or too_long(target, "its copy by `after_load`")
 
     def _path_values(self, file: SourceFile) -> Mapping[str, str | None]:
-        return path_values(self.table, file)
+        return path_values(self.table.key, file)
 
     def _read(self, files: Sequence[SourceFile]) -> None:
         """Stage files with the columns that all of them bring, in whatever sets they are staged.
@@ -265,7 +265,7 @@ class Load:
         """
         self.prepared.folders.append(bad_rows_folder)
         schema = self.prepared.schema
-        with stage_suppressed(self.table, self.suppression, schema) as left_out:
+        with stage_suppressed(self.table.delta, self.suppression, schema) as left_out:
             reading = {**self._load_request(files), **left_out}
             adds, by_address = self.table.delta.load(staging, reading, schema, bad_rows_folder)
         counted = self._counts(files, by_address, bad_rows_folder)
@@ -303,7 +303,7 @@ class Load:
             }
             for group in group_files(files)
         ]
-        rescued = rescued_column(self.table)
+        rescued = rescued_column(self.table.spec)
         return {"n": self.work.n, "partitions": schema.partitions, "rescued": rescued, "groups": groups}
 
     def _without_misread(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:

@@ -27,6 +27,7 @@ from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.core.times import to_millis
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.lake_root.batches import Batches
 from tidegate.platform.lake.spark.any_of import any_of
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.threads import parallel
@@ -57,7 +58,7 @@ def drop_repeated_messages(table: Table, work: BatchDraft, prepared: PreparedBat
     _RepeatedMessages(table, work, prepared, replacing).run()
 
 
-def newest_sent_before(table: Table, n: int) -> int:
+def newest_sent_before(batches: Batches, n: int) -> int:
     """Return when the newest row that a row queue's table may have before batch n was sent, in epoch milliseconds.
 
     The batch before has it. If that batch is void, the time may be too late, and the table is read in vain. A time to
@@ -65,7 +66,7 @@ def newest_sent_before(table: Table, n: int) -> int:
     """
     if n == 1:
         return 0
-    last = table.batches.read(n - 1)
+    last = batches.read(n - 1)
     return min(_latest_time(), LATEST if last is None or last.sent_until is None else last.sent_until)
 
 
@@ -80,7 +81,7 @@ class _RepeatedMessages:
         self._sent = [parse_row_key(row.key) for row in prepared.rows if row.status is Status.COMMITTED]
 
     def run(self) -> None:
-        before, latest = newest_sent_before(self._table, self._n), _latest_time()
+        before, latest = newest_sent_before(self._table.batches, self._n), _latest_time()
         self._prepared.sent_until = min(latest, max([before, *(rows_sent.last for rows_sent in self._sent)]))
         if not self._prepared.adds:
             return

@@ -70,11 +70,11 @@ def server_lost(table: Table, files: Sequence[SourceFile]) -> ServerLost:
     )
 
 
-def require_awake(table: Table, waiting: Iterable[WaitingManifest]) -> None:
+def require_awake(table_key: str, waiting: Iterable[WaitingManifest]) -> None:
     """Check that the table does not rest after losses of the server.
 
     Args:
-        table: the table.
+        table_key: its key, encoded.
         waiting: its manifests.
 
     Raises:
@@ -82,7 +82,7 @@ def require_awake(table: Table, waiting: Iterable[WaitingManifest]) -> None:
     """
     until = max((rest_of(manifest.id) for manifest in waiting), default=0.0)
     if until > time.time():
-        raise TableRests(f"no files of {table.table_key} are read now{_resting_text(table.table_key, until)}")
+        raise TableRests(f"no files of {table_key} are read now{_resting_text(table_key, until)}")
 
 
 def _resting_text(table: str, until: float) -> str:

@@ -85,7 +85,7 @@ def test_only_folders_that_rows_name_are_kept(table: Any) -> None:
     prepared.folders = _folders(table, "named", "failed", "never")
     named, *_ = prepared.folders
     rows = [LedgerRow("a", Status.QUARANTINED, bad_rows_folder=named), LedgerRow("b", Status.COMMITTED)]
-    keep_named_folders(table, prepared, rows)
+    keep_named_folders(table.lake.store, prepared, rows)
     assert prepared.folders == [named]
     assert {key.split("/")[4] for key in table.objects.bodies} == {"named"}
 

@@ -35,7 +35,7 @@ class Inventories:
         monkeypatch.setattr(grown, "stored_objects", lambda *asked: None)
         monkeypatch.setattr(entered, "entered_inventories", self.entered)
         monkeypatch.setattr(grown, "objects_and_bytes", self.read)
-        monkeypatch.setattr(grown, "dropped_inventories", lambda table: self.dropped)
+        monkeypatch.setattr(grown, "dropped_inventories", lambda *_: self.dropped)
         state = SimpleNamespace(version=7, properties={"delta.deletedFileRetentionDuration": "interval 9 days"})
         self.delta = SimpleNamespace(
             session=None, table_state=lambda *asked: SimpleNamespace(**vars(state), txn=self.txn)

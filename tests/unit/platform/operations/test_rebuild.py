@@ -138,7 +138,7 @@ class _Table:
             head = {key: self._probe(key) for key in self.objects}
             source = SimpleNamespace(head_many=lambda keys: {k: head[k] for k in keys})
             present = [replace(item, size=1) for item in present]
-            present = replace_known_etags(SimpleNamespace(key=KEY, source=source), present, readings)  # type: ignore[arg-type]
+            present = replace_known_etags(source, present, readings)  # type: ignore[arg-type]
             self.hints += hints_of(present, self.states, readings)
 
     def _put_copy(self, key: str) -> None:

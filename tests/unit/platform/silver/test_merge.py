@@ -12,6 +12,7 @@ from tidegate.platform.silver import merge
 from tidegate.platform.silver.merge import MAX_CATCH_UPS, rebuild_table
 
 SPEC: Any = SimpleNamespace(name="items")
+LAKE: Any = SimpleNamespace(config=None, delta=None, store=SimpleNamespace(losses=None))
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def rebuilt(
     monkeypatch.setattr(merge, "merge_state", lambda *_: work)
     monkeypatch.setattr(merge, "_merge", lambda _, last, __: last)
     monkeypatch.setattr(merge, "waiting_batch_replaces_rows", lambda waiting: waiting.n <= replacing)
-    last: Any = rebuild_table(None, SPEC, log.append, since=since)  # type: ignore[arg-type]
+    last: Any = rebuild_table(LAKE, SPEC, log.append, since=since)  # type: ignore[arg-type]
     return last, merges, log
 
 
@@ -96,4 +97,4 @@ def test_a_table_that_is_reset_meanwhile_is_not_rebuilt_from_a_batch(monkeypatch
     with pytest.raises(
         RuntimeError, match=r"bronze\.items was reset while silver\.items was rebuilt: rebuild it again"
     ):
-        rebuild_table(None, SPEC, since=3)  # type: ignore[arg-type]
+        rebuild_table(LAKE, SPEC, since=3)  # type: ignore[arg-type]

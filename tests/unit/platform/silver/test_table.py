@@ -99,7 +99,12 @@ def test_times_of_a_history_may_have_a_name_that_delta_maps() -> None:
     now.table.spec.personal, now.location, now.n, now.app_id = None, "s3a://b/silver", 1, "app"
     session = SimpleNamespace(sql=lambda text: commands.append(text) or SimpleNamespace(collect=list))  # type: ignore[func-returns-value]
     lake: Any = SimpleNamespace(id="lake", delta=SimpleNamespace(session=session))
-    create_table(lake, now, silver_rules(now, lambda expressions, relation: [simple_type("bigint")] * len(expressions)))
+    create_table(
+        lake.delta,
+        lake.id,
+        now,
+        silver_rules(now, lambda expressions, relation: [simple_type("bigint")] * len(expressions)),
+    )
     assert "'delta.columnMapping.mode' = 'name'" in commands[0]
     assert f"'{OPTIONS}' = " in commands[0]
 
@@ -159,14 +164,14 @@ def test_changed_options_are_recorded_and_named_once() -> None:
     lake: Any = SimpleNamespace(id="lake", delta=SimpleNamespace(session=session))
     made = silver_rules(now, lambda expressions, relation: [])
     now.silver.properties = {OPTIONS: recorded_options(now.spec.model_copy(update={"except_columns": ("x",)}))}
-    follow_lake_yaml(lake, now, made, lines.append)
+    follow_lake_yaml(lake.delta, now, made, lines.append)
     (line,) = lines
     assert line.startswith(
         "`except_columns` of `silver` in lake.yaml has changed from x to nothing; `tidegate rebuild silver"
     )
     assert f"SET TBLPROPERTIES ('{OPTIONS}' = " in commands[0]
     now.silver.properties = {OPTIONS: recorded_options(now.spec)}
-    follow_lake_yaml(lake, now, made, lines.append)
+    follow_lake_yaml(lake.delta, now, made, lines.append)
     assert (len(lines), len(commands)) == (1, 1)
 
 

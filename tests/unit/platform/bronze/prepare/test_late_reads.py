@@ -92,7 +92,7 @@ def _work_off(table: Any, clock: Any, seconds: Mapping[str, float]) -> tuple[int
         bad = {row.key for row in plan.rows if row.status == "quarantined"}
         some = plan.candidates
         try:
-            with limit_reading(table, plan, HOUR):
+            with limit_reading(table.table_key, table.inbox, table.delta, plan, HOUR):
                 clock.seconds = sum(seconds[candidate.key] for candidate in some)
                 if clock.seconds > MAX_SECONDS:
                     raise PySparkException("[OPERATION_CANCELED]")
@@ -137,11 +137,11 @@ def test_files_that_are_only_slow_together_are_all_loaded_in_several_batches(
 def test_only_the_end_of_the_time_is_noted(table: Any, clock: Any, end: BaseException) -> None:
     """A person who ends a run blames no file. What else ends a read is noted elsewhere, or is nobody's fault."""
     candidate = Candidate("a", S3Found("e1", 1, 1), PlannedHint(Hint("a"), "m"))
-    with pytest.raises(type(end)), limit_reading(table, Plan([candidate]), HOUR):
+    with pytest.raises(type(end)), limit_reading(table.table_key, table.inbox, table.delta, Plan([candidate]), HOUR):
         raise end
     assert table.inbox.waiting_manifests() == []
     clock.seconds = MAX_SECONDS + 1
-    with pytest.raises(ReadTooLong), limit_reading(table, Plan([candidate]), HOUR):
+    with pytest.raises(ReadTooLong), limit_reading(table.table_key, table.inbox, table.delta, Plan([candidate]), HOUR):
         raise PySparkException("[OPERATION_CANCELED]")
     assert len(table.inbox.waiting_manifests()) == 1
 
@@ -173,7 +173,10 @@ def test_a_loss_of_the_server_and_a_long_read_are_two_things(table: Any, clock: 
         (candidate,) = plan.candidates
         assert quarantine_reason(plan, candidate) is None
         server_lost(table, [SimpleNamespace(candidate=candidate)])  # type: ignore[list-item]
-        with pytest.raises(ReadTooLong, match="read a alone of"), limit_reading(table, plan, HOUR):
+        with (
+            pytest.raises(ReadTooLong, match="read a alone of"),
+            limit_reading(table.table_key, table.inbox, table.delta, plan, HOUR),
+        ):
             raise PySparkException("[OPERATION_CANCELED]")
     _, plan = _planned(table)
     (candidate,) = plan.candidates
@@ -244,7 +247,7 @@ def test_what_the_run_itself_reads_has_the_time_of_the_batch(
     monkeypatch.setattr(time_left, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
     with (
         pytest.raises(ReadTooLong, match=f"read {key} alone of"),
-        limit_reading(table, Plan([_candidate(key, body)]), HOUR),
+        limit_reading(table.table_key, table.inbox, table.delta, Plan([_candidate(key, body)]), HOUR),
     ):
         work(key, body)
     assert next(ticks) <= 6_000, "it ended at once when the time was over"
@@ -262,7 +265,10 @@ def test_a_read_that_had_less_than_its_time_blames_nothing(table: Any, clock: An
         keep_first_part(plan)
         assert plan.candidates
         minutes = int(seconds // 60)
-        with pytest.raises(ReadTooLong, match=rf"within {minutes} minutes"), limit_reading(table, plan, seconds):
+        with (
+            pytest.raises(ReadTooLong, match=rf"within {minutes} minutes"),
+            limit_reading(table.table_key, table.inbox, table.delta, plan, seconds),
+        ):
             raise PySparkException("[OPERATION_CANCELED]")
     _, plan = _planned(table)
     keep_first_part(plan)

@@ -112,11 +112,13 @@ def test_a_folder_of_a_reserved_name_gives_no_column_and_its_file_is_refused(
     table = _table(options)
     ours = () if table.spec.registers else SOURCE_COLUMNS
     hostile, usual = _candidate(f"{name}=1/"), _candidate("day=1/")
-    schema = unborn_schema(table, [hostile, usual], ours)
+    schema = unborn_schema(table.spec, table.key, [hostile, usual], ours)
     assert schema.partitions == ("day",)
     with pytest.raises(Misfit, match="a folder of its key gives a column"):
-        path_columns(table, hostile, schema, ours)
-    assert check_partition(path_columns(table, usual, schema, ours), schema.partition_fields) == {"day": "1"}
+        path_columns(table.spec, table.key, hostile, schema, ours)
+    assert check_partition(path_columns(table.spec, table.key, usual, schema, ours), schema.partition_fields) == {
+        "day": "1"
+    }
     if options.get("schema") is None:
         with pytest.raises(ValueError, match="`partition_columns`"):
             _table({**options, "partition_columns": {name: "string"}})

@@ -152,6 +152,7 @@ class _Table:
             lake=SimpleNamespace(store=store, config=SimpleNamespace(table_for=lambda key: key)),
             inbox=store.inbox.table_inbox(ORDERS),
             delta=self.server,
+            batches=None,
             source=SimpleNamespace(head_many=self._heads),
         )
 

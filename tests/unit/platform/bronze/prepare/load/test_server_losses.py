@@ -159,7 +159,7 @@ def test_a_producer_whose_files_lose_the_server_one_after_the_other_stops_its_ow
     table: Any = tables[ORDERS]
     lost = 0
     for number in range(20):
-        require_awake(table, table.inbox.waiting_manifests())
+        require_awake(table.table_key, table.inbox.waiting_manifests())
         error = server_lost(table, [_file(f"{number // 2}")])
         lost += 1
         if any(rest_of(manifest.id) for manifest in table.inbox.waiting_manifests()):
@@ -170,10 +170,10 @@ def test_a_producer_whose_files_lose_the_server_one_after_the_other_stops_its_ow
     assert "landing.orders rests until" in str(error)
     assert "materialize its partition by hand" in str(error)
     with pytest.raises(TableRests, match=r"no files of landing\.orders are read now.*rests until 20\d\d-.* UTC"):
-        require_awake(table, table.inbox.waiting_manifests())
+        require_awake(table.table_key, table.inbox.waiting_manifests())
     other: Any = tables["landing.other"]
     server_lost(other, [_file("a")])
-    require_awake(other, other.inbox.waiting_manifests())
+    require_awake(other.table_key, other.inbox.waiting_manifests())
     # The listing of the inbox shows it, so that no run is requested; other tables are not affected.
     now = time.time()
     rests = {backlog.folder: backlog.rests for backlog in lake.store.inbox.walk_backlogs()}
@@ -200,7 +200,7 @@ def test_a_producer_that_makes_a_table_for_each_loss_has_one_quota(lake: Any) ->
     for key in ("landing.foundry.t", ORDERS):
         other: Any = SimpleNamespace(table_key=key, lake=lake, inbox=lake.store.inbox.table_inbox(key))
         server_lost(other, [_file("a")])
-        require_awake(other, other.inbox.waiting_manifests())
+        require_awake(other.table_key, other.inbox.waiting_manifests())
 
 
 def test_a_table_with_more_manifests_than_a_page_rests_too(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
