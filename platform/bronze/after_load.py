@@ -231,7 +231,7 @@ def remove_or_tag(
     def settle(item: tuple[str, Loaded]) -> tuple[str, str, bool | StoreError]:
         key, bytes = item
         try:
-            return key, bytes.etag, _remove_or_tag_file(table, key, bytes)
+            return key, bytes.etag, _remove_or_tag_file(table.spec, table.key, table.source, key, bytes)
         except StoreError as error:
             return key, bytes.etag, error
 
@@ -277,16 +277,16 @@ def _removal_problem(table: Table) -> str | None:
     return None
 
 
-def _remove_or_tag_file(table: Table, key: str, bytes: Loaded) -> bool:
+def _remove_or_tag_file(spec: TableSpec, table: TableKey, source: Bucket, key: str, bytes: Loaded) -> bool:
     """Remove or tag one file. Returns False if the object no longer has the loaded bytes."""
-    after_load, loaded = table.spec.after_load, table.source.version(key, bytes.etag)
+    after_load, loaded = spec.after_load, source.version(key, bytes.etag)
     if isinstance(after_load, MoveOrTag) and after_load.tag:
-        return _tag(table.source.objects, loaded, after_load.tag)
-    moved = isinstance(after_load, MoveOrTag) and _copy(table.key, table.source, loaded, bytes, after_load.move or "")
+        return _tag(source.objects, loaded, after_load.tag)
+    moved = isinstance(after_load, MoveOrTag) and _copy(table, source, loaded, bytes, after_load.move or "")
     if isinstance(after_load, MoveOrTag) and not moved:
         return False
     seam("after-copy")
-    gone = _delete(table.source.objects, loaded)
+    gone = _delete(source.objects, loaded)
     seam("after-delete")
     return gone
 

@@ -16,6 +16,7 @@ from tidegate.platform.core.bronze.plan import BatchDraft, Plan
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.own_paths import copy_path, log_path
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_types import Struct
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.lake import Table
@@ -120,7 +121,7 @@ def _row_without_object(row: LedgerRow, reason: str) -> LedgerRow:
 
 
 def _draft_batch(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str) -> Batch:
-    removes, dropped = _removals(table, draft)
+    removes, dropped = _removals(table.key, table.delta, draft)
     create, evolve = _columns(table.spec, table.table_key, table.lake.id, draft, prepared)
     return Batch(
         lake=table.lake.id,
@@ -152,12 +153,12 @@ def _sent_until(spec: TableSpec, batches: Batches, draft: BatchDraft, prepared: 
     return prepared.sent_until
 
 
-def _removals(table: Table, draft: BatchDraft) -> tuple[list[Remove], list[LedgerRow]]:
-    prefix = table.key.prefix
+def _removals(table: TableKey, delta: Delta, draft: BatchDraft) -> tuple[list[Remove], list[LedgerRow]]:
+    prefix = table.prefix
     paths = {
         key: [log_path(key, prefix), copy_path(key, draft.states[key].etag or "", prefix)] for key in draft.plan.drop
     }
-    live = table.delta.live_entries(draft.birth.location, [path for both in paths.values() for path in both])
+    live = delta.live_entries(draft.birth.location, [path for both in paths.values() for path in both])
     removes = [live[path] for both in paths.values() for path in both if path in live]
     rows = [
         was_live if any(path in live for path in paths[key]) else was_not

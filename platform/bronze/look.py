@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from tidegate.platform.bronze.completion.datasets import plan_datasets
 from tidegate.platform.bronze.prepare.access import require_access
@@ -18,6 +19,7 @@ from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, PlannedH
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.platform.core.routing.event_type import EventTypes
+from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
 from tidegate.platform.lake.lake_root.waiting import WaitingSignals
@@ -51,10 +53,12 @@ def look(
     previous, states = table.ledger.memory(clock.version, clock.n, keys)
     if table.spec.completion:
         birth = table.lake.ensure_birth(table, keys[0])
-        plan, states, found = plan_datasets(table, clock, taken, states, probes, registered=birth.registered)
+        plan, states, found = plan_datasets(
+            table, clock, taken, states, partial(probes, table.spec, table.source), registered=birth.registered
+        )
         _require_bucket(table, found)
     else:
-        found = probes(table, keys, states, {item.hint.key: item.hint.size for item in taken})
+        found = probes(table.spec, table.source, keys, states, {item.hint.key: item.hint.size for item in taken})
         _require_bucket(table, found)
         birth = table.lake.ensure_birth(table, keys[0])
         # An object of a row queue's messages is not an event of S3.
@@ -111,7 +115,8 @@ def _select_manifests(waiting: Sequence[WaitingManifest], max_hints: int) -> lis
 
 
 def probes(
-    table: Table,
+    spec: TableSpec,
+    source: Bucket,
     keys: Sequence[str],
     states: Mapping[str, LastState],
     sizes: Mapping[str, int | None],
@@ -122,18 +127,20 @@ def probes(
     file, or all bytes of another small object.
 
     Args:
+        spec: the configuration of the table.
+        source: the bucket of its files.
         keys: keys under the table's prefix.
         states: the ledger's last states, by key.
         sizes: bytes of the objects according to their events, by key.
     """
-    small = SmallObjects(table.source)
+    small = SmallObjects(source)
 
     def probe(key: str) -> tuple[str, Probe]:
         if key in states:
-            return key, table.source.head(key)
-        format = table.spec.format or format_of(key)
+            return key, source.head(key)
+        format = spec.format or format_of(key)
         if format and FORMATS[format].footer:
-            return key, probe_with_footer(table.source, key)
+            return key, probe_with_footer(source, key)
         return key, small.probe(key, sizes.get(key))
 
     return dict(parallel(probe, keys))

@@ -68,23 +68,22 @@ class Erased:
         return Erased(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
 
 
-def held_files(table: Table, suppression: Suppression) -> list[HeldFile]:
+def held_files(spec: TableSpec, birth: Birth | None, delta: Delta, suppression: Suppression) -> list[HeldFile]:
     """Return the live data files of a bronze table that hold rows of forgotten subjects. Nothing is changed.
 
     Raises:
         RuntimeError: the table is registered or an output.
         SubjectProblem: no row of the table can name a person.
     """
-    birth = table.birth
     if birth is None:
         return []
     _require_loaded(birth)
-    state = table.delta.table_state(birth.location)
+    state = delta.table_state(birth.location)
     if not state.exists or not state.schema.fields:
         return []
     if why := absent_subject(suppression.subject, state.schema.fields):
-        raise SubjectProblem(f"bronze.{table.spec.name}: {why}")
-    rows = table.delta.session.read.format("delta").load(birth.location)
+        raise SubjectProblem(f"bronze.{spec.name}: {why}")
+    rows = delta.session.read.format("delta").load(birth.location)
     rows = rows.withColumns(
         {"_tidegate_path": F.col("_metadata.file_path"), "_tidegate_size": F.col("_metadata.file_size")}
     )
@@ -181,7 +180,7 @@ def _prepare_erasure(table: Table, suppression: Suppression, draft: BatchDraft) 
     held: list[HeldFile] = []
 
     def first_batch() -> list[HeldFile]:
-        held[:] = held_files(table, suppression)
+        held[:] = held_files(table.spec, table.birth, table.delta, suppression)
         return _first_batch(held)
 
     name = f"bronze.{draft.birth.name}"

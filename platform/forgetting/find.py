@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import functions as F
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.forgetting.bronze_rows import held_files
@@ -71,7 +72,7 @@ def find(lake: Lake, kind: str, suppression_of: Callable[[TableSpec], Suppressio
 
 
 def _find_in_table(config: LakeConfig, delta: Delta, store: LakeStore, table: Table, suppression: Suppression) -> Found:
-    files = held_files(table, suppression)
+    files = held_files(table.spec, table.birth, table.delta, suppression)
     kept: Counter[str] = Counter()
     for kept_object in kept_objects(config, store, table, suppression):
         kept[kept_object.place] += kept_object.found
@@ -80,18 +81,17 @@ def _find_in_table(config: LakeConfig, delta: Delta, store: LakeStore, table: Ta
         sum(file.rows for file in files),
         len(files),
         sum(file.size for file in files),
-        rows_in_silver(delta, store, table, suppression),
+        rows_in_silver(delta, store, table.spec, table.birth, suppression),
         dict(kept),
-        _sources(table, suppression) if files else 0,
+        _sources(table.birth, table.delta, suppression) if files else 0,
     )
 
 
-def _sources(table: Table, suppression: Suppression) -> int:
-    birth = table.birth
+def _sources(birth: Birth | None, delta: Delta, suppression: Suppression) -> int:
     if birth is None:
         return 0
-    rows = table.delta.session.read.format("delta").load(birth.location)
-    fields = table.delta.table_state(birth.location).schema.fields
+    rows = delta.session.read.format("delta").load(birth.location)
+    fields = delta.table_state(birth.location).schema.fields
     (row,) = suppression.select_suppressed(rows, fields).agg(F.count_distinct("_source_path", "_source_etag")).collect()
     return int(row[0])
 
@@ -126,7 +126,7 @@ def _shows(lake: Lake, spec: TableSpec) -> bool:
     if spec.personal is None or not spec.personal.subject:
         return True
     table = lake.table(spec.table_key.encode())
-    return table.birth is not None or can_search(lake.delta, lake.store, table, spec.personal.subject)
+    return table.birth is not None or can_search(lake.delta, lake.store, table.spec, table.birth, spec.personal.subject)
 
 
 def count_total(found: Sequence[Found]) -> int:

@@ -235,12 +235,12 @@ def _erase_from_silver(
     Bronze still has the rows of the subjects: they show which keys these are.
     """
     merged = merged_batch(lake, table.spec)
-    compute_shared_keys(lake, table, suppression, run_id, log)
+    compute_shared_keys(lake, table.spec, table.birth, suppression, run_id, log)
     seam("forget-shared-keys")
     taken = erase_from_silver(lake.delta, lake.store, table, suppression, run_id, log)
     if merged_batch(lake, table.spec) != merged:
         # A merge in between may have let a row of another person keep a value of a row that has left only now.
-        compute_shared_keys(lake, table, suppression, f"{run_id}, again", log)
+        compute_shared_keys(lake, table.spec, table.birth, suppression, f"{run_id}, again", log)
     return taken
 
 

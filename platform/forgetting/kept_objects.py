@@ -12,7 +12,9 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.envelopes import MAX_TOPICS, unwrap_publication
 from tidegate.platform.core.forgetting.mentions import mentions
 from tidegate.platform.core.keys.s3_address import S3Address, S3Object
@@ -23,6 +25,7 @@ from tidegate.platform.lake.aws.s3 import Listed, ObjectGone, ObjectStore
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.room import SMALL, TooLarge, name_full_disk, run_bounded
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.suppression import Suppression
 from tidegate.platform.lake.threads import parallel
 
@@ -144,17 +147,19 @@ def kept_objects(
     bad = partial(_rest_of_bad_row, suppression=suppression)
     yield from _with_lines(store, bad_rows, "quarantine/rows", bad, since)
     if table.spec.row_queue:
-        rows, judge = store.key("rows", table.spec.name, ""), KeptRow(suppression, _columns(table))
+        rows, judge = (
+            store.key("rows", table.spec.name, ""),
+            KeptRow(suppression, _columns(table.spec, table.birth, table.delta)),
+        )
         yield from _with_lines(store, rows, "rows", judge.rest, since)
         for folder in ("messages", "redriven"):
             yield from _messages(store, folder, _queues_of_others(config, table), judge, since)
 
 
-def _columns(table: Table) -> tuple[Field, ...]:
+def _columns(spec: TableSpec, birth: Birth | None, delta: Delta) -> tuple[Field, ...]:
     """Return the columns of a bronze table, or those that lake.yaml gives it before its first batch."""
-    birth = table.birth
-    known = table.delta.table_state(birth.location).schema.fields if birth else ()
-    return tuple(known) or tuple(Field(name, parse_sql_type(kind)) for name, kind in table.spec.columns.items())
+    known = delta.table_state(birth.location).schema.fields if birth else ()
+    return tuple(known) or tuple(Field(name, parse_sql_type(kind)) for name, kind in spec.columns.items())
 
 
 def erase_kept_objects(

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 from ulid import ULID
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.failpoints import seam
 from tidegate.platform.core.schema.column_reference import quote_path
@@ -43,7 +44,9 @@ _SUBJECT = "_tidegate_subject"
 _WITHOUT_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 
 
-def rows_in_silver(delta: Delta, store: LakeStore, table: Table, suppression: Suppression) -> int:
+def rows_in_silver(
+    delta: Delta, store: LakeStore, spec: TableSpec, birth: Birth | None, suppression: Suppression
+) -> int:
     """Return the number of a silver table's rows, and tombstones, that have something of forgotten subjects.
 
     Rows of others that have a value of theirs are among them. 0 if the table cannot be searched.
@@ -51,11 +54,11 @@ def rows_in_silver(delta: Delta, store: LakeStore, table: Table, suppression: Su
     Raises:
         SubjectProblem: silver does not show whose its rows are.
     """
-    state = delta.table_state(_location(store, table.spec))
-    subjects = _subjects(delta, store, table, suppression, state)
+    state = delta.table_state(_location(store, spec))
+    subjects = _subjects(delta, store, spec, birth, suppression, state)
     if subjects is None:
         return 0
-    session, location, fields = delta.session, _location(store, table.spec), state.schema.fields
+    session, location, fields = delta.session, _location(store, spec), state.schema.fields
     found = subjects.select_suppressed(session.read.format("delta").load(location), fields).count()
     if records_givers(state):
         rows = rows_with_others_values(session, location, state, subjects, unknown=False)
@@ -64,19 +67,19 @@ def rows_in_silver(delta: Delta, store: LakeStore, table: Table, suppression: Su
 
 
 def _subjects(
-    delta: Delta, store: LakeStore, table: Table, suppression: Suppression, silver: TableState
+    delta: Delta, store: LakeStore, spec: TableSpec, birth: Birth | None, suppression: Suppression, silver: TableState
 ) -> Suppression | None:
     """Return the list for a silver table. None if there is no table, or nobody can say whose its rows are yet."""
     if not silver.exists:
         return None
-    columns = columns_of_silver(delta, table, silver)
-    if not _shows(store, table, suppression.subject, silver, columns):
+    columns = columns_of_silver(delta, birth, silver)
+    if not _shows(store, spec, birth, suppression.subject, silver, columns):
         return None
-    refuse_hidden_subjects(delta, store, table, silver, columns)
-    return silver_suppression(store, table, suppression, silver, columns)
+    refuse_hidden_subjects(delta, store, spec, birth, silver, columns)
+    return silver_suppression(store, spec, suppression, silver, columns)
 
 
-def can_search(delta: Delta, store: LakeStore, table: Table, subject: Sequence[str]) -> bool:
+def can_search(delta: Delta, store: LakeStore, spec: TableSpec, birth: Birth | None, subject: Sequence[str]) -> bool:
     """Return whether a silver table shows whose its rows are, or does not exist.
 
     Without a first batch of bronze, it may not show that: nobody knows then how `lake.yaml` makes silver's columns.
@@ -84,23 +87,29 @@ def can_search(delta: Delta, store: LakeStore, table: Table, subject: Sequence[s
     Args:
         delta: the door to tables.
         store: the lake's own objects.
-        table: the bronze table.
+        spec: its configuration.
+        birth: its birth record, if it was born.
         subject: the columns and nested fields of bronze that identify a subject.
 
     Raises:
         SubjectProblem: bronze has a batch, and silver does not show it.
     """
-    silver = delta.table_state(_location(store, table.spec))
-    return not silver.exists or _shows(store, table, subject, silver, columns_of_silver(delta, table, silver))
+    silver = delta.table_state(_location(store, spec))
+    return not silver.exists or _shows(store, spec, birth, subject, silver, columns_of_silver(delta, birth, silver))
 
 
 def _shows(
-    store: LakeStore, table: Table, subject: Sequence[str], silver: TableState, columns: Sequence[Field]
+    store: LakeStore,
+    spec: TableSpec,
+    birth: Birth | None,
+    subject: Sequence[str],
+    silver: TableState,
+    columns: Sequence[Field],
 ) -> bool:
     try:
-        silver_subject(store, table, subject, silver, columns)
+        silver_subject(store, spec, subject, silver, columns)
     except SubjectProblem:
-        if table.birth is not None:
+        if birth is not None:
             raise
         return False
     return True
@@ -127,7 +136,7 @@ def erase_from_silver(
         PySparkException: other writers won every attempt, or Spark failed.
     """
     location, deleted, emptied = _location(store, table.spec), 0, 0
-    subjects = _subjects(delta, store, table, suppression, delta.table_state(location))
+    subjects = _subjects(delta, store, table.spec, table.birth, suppression, delta.table_state(location))
     if subjects is None:
         return 0, 0
 
@@ -230,22 +239,22 @@ def refuse_personal_keys(lake: Lake, specs: Sequence[TableSpec]) -> None:
 
 
 def refuse_hidden_subjects(
-    delta: Delta, store: LakeStore, table: Table, silver: TableState, columns: Sequence[Field]
+    delta: Delta, store: LakeStore, spec: TableSpec, birth: Birth | None, silver: TableState, columns: Sequence[Field]
 ) -> None:
     """Check that no row of a silver table may be of a subject that its present columns do not show.
 
     Args:
         delta: the door to tables.
         store: the lake's own objects.
-        table: the bronze table.
+        spec: its configuration.
+        birth: its birth record, if it was born.
         silver: the state of the silver table, which exists.
         columns: from `columns_of_silver`.
 
     Raises:
         SubjectProblem: such a row may be there.
     """
-    spec = table.spec
-    if spec.silver is None or spec.personal is None or table.birth is None:
+    if spec.silver is None or spec.personal is None or birth is None:
         return
     fields = silver.schema.fields
     hidden = unattributable_rows(spec.silver, spec.personal.subject, columns, silver.properties, fields)

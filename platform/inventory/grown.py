@@ -75,7 +75,7 @@ def _history(table: Table, *, keep: bool) -> StoredHistory:
 
 
 def _parts_after(table: Table, birth: Birth, after: int) -> list[HistoryPart]:
-    entered = inventories_in_history(table, birth, after)
+    entered = inventories_in_history(table.key, table.batches, table.ledger, table.delta, birth, after)
     return history_parts(*entered) if entered else []
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_reference import path_of, paths_of, spell_path
@@ -13,7 +14,6 @@ from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, silver_source_columns
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.subject_paths import Path, former_paths, subject_paths
-from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import TableState
@@ -25,13 +25,13 @@ FORGOTTEN = "tidegate.forgotten"
 
 
 def silver_suppression(
-    store: LakeStore, table: Table, suppression: Suppression, silver: TableState, columns: Sequence[Field]
+    store: LakeStore, spec: TableSpec, suppression: Suppression, silver: TableState, columns: Sequence[Field]
 ) -> Suppression:
     """Return the list for the silver table of a table.
 
     Args:
         store: the lake's own objects.
-        table: the bronze table. Its silver table exists.
+        spec: its configuration.
         suppression: the list for the bronze table.
         silver: the state of the silver table.
         columns: from `columns_of_silver`.
@@ -41,10 +41,10 @@ def silver_suppression(
     """
     return replace(
         suppression,
-        name=f"silver.{table.spec.name}",
-        places=silver_subject(store, table, suppression.subject, silver, columns),
+        name=f"silver.{spec.name}",
+        places=silver_subject(store, spec, suppression.subject, silver, columns),
         rescued=suppression.subject,
-        rescued_in=_rescued_columns(table.spec, columns),
+        rescued_in=_rescued_columns(spec, columns),
         sides=(),
     )
 
@@ -64,7 +64,7 @@ def _rescued_columns(spec: TableSpec, columns: Sequence[Field]) -> tuple[str, ..
 
 
 def silver_subject(
-    store: LakeStore, table: Table, subject: Sequence[str], silver: TableState, columns: Sequence[Field]
+    store: LakeStore, spec: TableSpec, subject: Sequence[str], silver: TableState, columns: Sequence[Field]
 ) -> tuple[Path, ...]:
     """Return the paths of a silver table that identify a subject.
 
@@ -72,7 +72,7 @@ def silver_subject(
 
     Args:
         store: the lake's own objects.
-        table: the bronze table. Its silver table exists.
+        spec: its configuration.
         subject: the columns and nested fields of bronze that identify a subject.
         silver: the state of the silver table.
         columns: from `columns_of_silver`.
@@ -80,7 +80,6 @@ def silver_subject(
     Raises:
         SubjectProblem: silver does not show whose its rows are. The message says what to do.
     """
-    spec = table.spec
     if spec.silver is None:
         raise SubjectProblem(
             f"silver.{spec.name} has rows, and {spec.name} has no `silver` in lake.yaml any more, so nobody can say "
@@ -107,9 +106,8 @@ def silver_subject(
     return tuple(dict.fromkeys((*chain.from_iterable(held.values()), *former)))
 
 
-def columns_of_silver(delta: Delta, table: Table, silver: TableState) -> tuple[Field, ...]:
+def columns_of_silver(delta: Delta, birth: Birth | None, silver: TableState) -> tuple[Field, ...]:
     """Return the columns of bronze from which silver is merged, or silver's own before bronze has its first batch."""
-    birth = table.birth
     known = delta.table_state(birth.location).schema.fields if birth else silver.schema.fields
     return silver_source_columns(known, is_registered=birth is None or birth.registered)
 

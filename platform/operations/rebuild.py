@@ -82,7 +82,7 @@ def plan_rebuild(lake: Lake, table_key: str) -> RebuildPlan:
     _require_columns(table.key, table.delta, table.lake.config, birth)
     clock = table.ledger.clock()
     states, readings = table.ledger.live_keys(clock.version), table.ledger.committed_readings(clock.version)
-    present = replace_known_etags(table.source, list(own_objects(table)), readings)
+    present = replace_known_etags(table.source, list(own_objects(table.source, table.key, lake.config)), readings)
     etags = {item.key: item.etag for item in present}
     hints = hints_of(present, states, readings)
     return RebuildPlan(

@@ -178,10 +178,11 @@ def reset_table(
         listed = list_prefix(table, clock)
     seam("list")
     if lost := _readings_lost_since_plan(plan):
+        way_back = _recovery_text(plan.table.spec, plan.table.key)
         # By the after-load of a run that was removing a group of files when its generation ended.
         log(
             f"WARNING: {len(lost)} objects with {sum(reading.rows for reading in lost)} rows were lost during the "
-            f"reset, such as {lost[0].key}. {_recovery_text(plan.table.spec, plan.table.key)}. Their rows can be read in "
+            f"reset, such as {lost[0].key}. {way_back}. Their rows can be read in "
             f"the versions of {plan.birth.location} before the reset"
         )
     log(f"{listed} objects are in the inbox; the next run reads them")
@@ -192,7 +193,7 @@ def _find_lost(table: Table, committed: Sequence[Reading]) -> tuple[list[Listed]
     """Return the objects under the prefix in key order, and the readings whose bytes are no longer there."""
     # The rows of a registered table are in its files, which a reset does not touch.
     kept = [] if table.birth is not None and table.birth.registered else committed
-    present = replace_known_etags(table.source, list(own_objects(table)), kept)
+    present = replace_known_etags(table.source, list(own_objects(table.source, table.key, table.lake.config)), kept)
     etags = {item.key: item.etag for item in present}
     return present, [reading for reading in kept if etags.get(reading.key) != reading.etag]
 
@@ -329,7 +330,7 @@ def why_no_birth(table: Table, birth: Birth, files: Sequence[Listed]) -> str | N
     location = table.lake.store.uri("staging", table.table_key, str(ULID()))
     trial = replace(birth, location=location, generation_folder="", after_version=-1)
     taken = [PlannedHint(Hint(key), "trial") for key in keys]
-    plan = make_plan(taken, probes(table, keys, {}, sizes), {}, registered=birth.registered)
+    plan = make_plan(taken, probes(table.spec, table.source, keys, {}, sizes), {}, registered=birth.registered)
     work = BatchDraft(1, trial, None, (), plan, {})
     try:
         prepared = prepare_as_born(table, work)

@@ -223,8 +223,8 @@ class _Version:
         if suppression is not None:
             # Forgetting deletes rows, too: the delete would have the values of the forgotten person.
             table = self.lake.table(self.spec.table_key.encode())
-            known = columns_of_silver(self.lake.delta, table, self.state)
-            persons = silver_suppression(self.lake.store, table, suppression, self.state, known)
+            known = columns_of_silver(self.lake.delta, table.birth, self.state)
+            persons = silver_suppression(self.lake.store, table.spec, suppression, self.state, known)
             # A row of another person may have a value of theirs, before forgetting has emptied it.
             rows = without_others_values(persons.exclude_suppressed(rows, fields), fields, persons)
             rows = rows.withColumn(CHANGE_TYPE, F.expr(remaining_change_type(self._keys())))

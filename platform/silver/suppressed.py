@@ -8,8 +8,10 @@ from dataclasses import replace
 
 from pyspark.sql import functions as F
 
+from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.silver.rules import MergeRules
-from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.silver_suppression import FORGOTTEN, columns_of_silver, silver_suppression
 from tidegate.platform.lake.spark.delta import Delta
@@ -69,28 +71,29 @@ def _with_stored(
     if silver is None or suppression is None:
         yield changes
         return
-    with stored_forgotten(delta, store, work.table, suppression, silver) as stored:
+    with stored_forgotten(delta, store, work.table.spec, work.table.birth, suppression, silver) as stored:
         yield replace(changes, stored=stored)
 
 
 @contextmanager
 def stored_forgotten(
-    delta: Delta, store: LakeStore, table: Table, suppression: Suppression, silver: TableState
+    delta: Delta, store: LakeStore, spec: TableSpec, birth: Birth | None, suppression: Suppression, silver: TableState
 ) -> Iterator[StoredForgotten]:
     """Yield views of what a silver table has of suppressed subjects, and of its other rows.
 
     Args:
         delta: the door to tables.
         store: the lake's own objects.
-        table: the bronze table.
+        spec: its configuration.
+        birth: its birth record, if it was born.
         suppression: its list.
         silver: the state of the silver table, which exists.
 
     Raises:
         SubjectProblem: silver does not show whose its rows are.
     """
-    session, location, fields = delta.session, store.uri("silver", table.spec.name), silver.schema.fields
-    of_silver = silver_suppression(store, table, suppression, silver, columns_of_silver(delta, table, silver))
+    session, location, fields = delta.session, store.uri("silver", spec.name), silver.schema.fields
+    of_silver = silver_suppression(store, spec, suppression, silver, columns_of_silver(delta, birth, silver))
     rows = session.read.format("delta").load(location)
     if records_givers(silver):
         found = rows_with_others_values(session, location, silver, of_silver, unknown=True)

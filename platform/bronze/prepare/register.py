@@ -66,7 +66,7 @@ def prepare_register(table: Table, work: BatchDraft) -> PreparedBatch:
     good = parquet_footers(table.source, registrable, prepared)
     prepared.base = present_schema(table.spec, table.batches, table.delta, work)
     ready = copy_files(
-        table,
+        table.source,
         _mark_spellings(good, prepared.base),
         lambda candidate: S3Address(table.key.bucket, copy_key(candidate.key, candidate.found.etag, table.key.prefix)),
         prepared,

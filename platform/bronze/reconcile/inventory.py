@@ -89,9 +89,13 @@ def _keep(table: Table, found: list[Difference]) -> int:
     """Write hints for differences. Returns their number."""
     hints = []
     for difference in found:
-        if difference.kind == "missing" and difference.state and may_be_gone(table, difference.key, difference.state):
+        if (
+            difference.kind == "missing"
+            and difference.state
+            and may_be_gone(table.key, table.lake.config, difference.key, difference.state)
+        ):
             hints.append(Hint(difference.key, Missing()))
-        if difference.kind == "listed" and is_source(table, difference.key):
+        if difference.kind == "listed" and is_source(table.key, table.lake.config, difference.key):
             hints.append(Hint(difference.key, size=difference.size))
     table.inbox.put(split_into_manifests(table.table_key, "listing", hints, table.spec.max_files))
     left = [difference for difference in found if difference.kind == "left"]

@@ -61,7 +61,8 @@ def _ids(lake: TestLake, kit: Any) -> list[int]:
 
 
 def _objects(lake: TestLake) -> int:
-    return len(list(own_objects(lake.lake.table(lake.key("clicks")))))
+    table = lake.lake.table(lake.key("clicks"))
+    return len(list(own_objects(table.source, table.key, lake.lake.config)))
 
 
 def test_a_message_is_one_row_however_often_it_comes(

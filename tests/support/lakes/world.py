@@ -80,6 +80,7 @@ class World:
             ledger=SimpleNamespace(memory=lambda _version, _n, keys: (None, self.known(keys))),
             waiting_signals=store.waiting_signals("landing.t"),
             source=SimpleNamespace(
+                name="landing",
                 list_under=self.list_under,
                 head=self.head,
                 head_many=lambda keys: {key: self.head(key) for key in keys},
@@ -174,7 +175,7 @@ class World:
         self.fake.waiting_signals.update(self.n, plan.signals)
         self.inbox, self.noted = [*plan.deferred, *prepared.deferred], []
 
-    def _probe(self, _: Any, keys: Sequence[str], *_others: Mapping[str, Any]) -> dict[str, Probe]:
+    def _probe(self, keys: Sequence[str], *_others: Mapping[str, Any]) -> dict[str, Probe]:
         return {key: self.head(key) for key in keys}
 
     def _prepare(self, plan: Plan) -> PreparedBatch:

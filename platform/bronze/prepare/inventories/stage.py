@@ -25,7 +25,6 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.inventory.deliveries import manifest_of, prove_inventory
 from tidegate.platform.lake.inventory.rows import inventory_rows, rows_of_alike
-from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.session import override_settings
 from tidegate.platform.lake.spark.temporary_view import temporary_view
@@ -68,7 +67,7 @@ _CHECKSUM_BYTES = 1024
 
 
 def stage(
-    table: Table, work: BatchDraft, prepared: PreparedBatch, entries: Sequence[Entry]
+    key: TableKey, source: Bucket, delta: Delta, work: BatchDraft, prepared: PreparedBatch, entries: Sequence[Entry]
 ) -> list[tuple[Entry, list[Add]]]:
     """Write the rows of deliveries of different subjects. If one is at fault, it is found by halves.
 
@@ -82,20 +81,20 @@ def stage(
     if not entries:
         return []
     try:
-        adds = _write_rows(table, work, prepared, entries)
+        adds = _write_rows(key, delta, work, prepared, entries)
     except PySparkException as error:
-        table.delta.check_session_alive()
+        delta.check_session_alive()
         if not _is_of_files(error):
             raise
         if len(entries) > 1:
             half = len(entries) // 2
             return [
-                *stage(table, work, prepared, entries[:half]),
-                *stage(table, work, prepared, entries[half:]),
+                *stage(key, source, delta, work, prepared, entries[:half]),
+                *stage(key, source, delta, work, prepared, entries[half:]),
             ]
         prepared.quarantine(entries[0].candidate, explain_error(error))
         return []
-    changed = _changed_deliveries(table.source, entries)
+    changed = _changed_deliveries(source, entries)
     for entry in changed:
         prepared.defer(entry.candidate)
     return [(entry, adds.get(entry.delivery.subject, [])) for entry in entries if entry not in changed]
@@ -106,15 +105,15 @@ def _is_of_files(error: PySparkException) -> bool:
 
 
 def _write_rows(
-    table: Table, work: BatchDraft, prepared: PreparedBatch, entries: Sequence[Entry]
+    key: TableKey, delta: Delta, work: BatchDraft, prepared: PreparedBatch, entries: Sequence[Entry]
 ) -> dict[Subject, list[Add]]:
     """Write the rows. Returns the data files of each subject that has rows."""
-    session = table.delta.session
-    parts = (_rows(table.key, table.delta, work, some) for some in group_alike(entries))
+    session = delta.session
+    parts = (_rows(key, delta, work, some) for some in group_alike(entries))
     rows = reduce(lambda rows, more: rows.unionByName(more, allowMissingColumns=True), parts)
     found: dict[Subject, list[Add]] = {}
     with temporary_view(session, "inventories", rows) as view, override_settings(session, _WRITE_SETTINGS):
-        adds = table.delta.stage(work.birth.location, f"SELECT * FROM {view}", prepared.schema)
+        adds = delta.stage(work.birth.location, f"SELECT * FROM {view}", prepared.schema)
     for add in adds:
         values = [add.partition_values[name] or "" for name in PARTITIONS]
         found.setdefault(Subject(*values), []).append(add)

@@ -105,7 +105,7 @@ def test_a_preparation_that_fails_leaves_no_rows_and_its_own_error(table: Any, s
             raise StoreError("503")
 
     load = Failing.__new__(Failing)
-    load.table, load.prepared = table, PreparedBatch()
+    load.store, load.prepared = table.lake.store, PreparedBatch()
     with pytest.raises(RuntimeError, match="the server is gone"):
         load.run()
     assert bool(table.objects.bodies) is s3_fails

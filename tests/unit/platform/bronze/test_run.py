@@ -29,6 +29,7 @@ class Table:
     table_key = "landing.t"
     delta = None
     lake = SimpleNamespace(store=None)
+    spec = source = key = None
 
     def __init__(self) -> None:
         self.recorded = False

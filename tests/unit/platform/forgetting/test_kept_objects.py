@@ -41,7 +41,7 @@ def lake(objects: Objects) -> Any:
 def _table(*, rows: bool = False) -> Any:
     queue = SimpleNamespace(names=("clicks", "clicks-dlq")) if rows else None
     spec = SimpleNamespace(name="clicks", row_queue=queue, columns={})
-    return SimpleNamespace(table_key="landing.t", spec=spec, birth=None)
+    return SimpleNamespace(table_key="landing.t", spec=spec, birth=None, delta=None)
 
 
 def _list(*subjects: str, paths: tuple[str, ...] = ("who",), sides: tuple[str, ...] = ()) -> Suppression:

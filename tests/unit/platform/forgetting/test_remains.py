@@ -75,7 +75,7 @@ def _lake(objects: DatedReads) -> Any:
     return SimpleNamespace(
         store=LakeStore(objects, "s3://lake/root"),  # type: ignore[arg-type]
         config=SimpleNamespace(tables=[files, clicks]),
-        table=lambda table_key: SimpleNamespace(table_key=table_key, spec=clicks, birth=None),
+        table=lambda table_key: SimpleNamespace(table_key=table_key, spec=clicks, birth=None, delta=None),
         suppression=lambda spec: Suppression("clicks", KEY, frozenset({KEY.digest("7")}), ("who",)),
     )
 

@@ -254,7 +254,7 @@ def lake() -> Any:
 @pytest.fixture(autouse=True)
 def _every_object_is_the_table_s(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave routing to its own test."""
-    monkeypatch.setattr(rebuild, "own_objects", lambda table: table.source.list_under(table.key.prefix))
+    monkeypatch.setattr(rebuild, "own_objects", lambda source, table, _: source.list_under(table.prefix))
 
 
 def _waiting(lake: Any) -> list[Hint]:

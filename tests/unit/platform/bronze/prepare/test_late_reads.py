@@ -16,7 +16,7 @@ import pytest
 import yaml
 from pyspark.errors import PySparkException
 
-from tests.support.lakes.objects import Objects
+from tests.support.lakes.memory import access_to, memory_lake
 from tests.support.lakes.world import BAD, World
 from tidegate.assets.bronze import shared_job
 from tidegate.platform.bronze.completion import datasets
@@ -34,6 +34,7 @@ from tidegate.platform.bronze.prepare.load.server_losses import (
     server_lost,
     sets_to_read,
 )
+from tidegate.platform.bronze.prepare.server_watch import server_watch
 from tidegate.platform.bronze.run import READS_SECONDS
 from tidegate.platform.core.bronze.hint import Event, Hint, Rebuild, Redriven, Replacement
 from tidegate.platform.core.bronze.manifest import Manifest
@@ -43,7 +44,6 @@ from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.keys.s3_address import S3Object
 from tidegate.platform.lake import time_left
 from tidegate.platform.lake.aws.bucket import Bucket
-from tidegate.platform.lake.lake_root.store import LakeStore
 
 ORDERS = "landing.orders"
 HOUR = 3600.0
@@ -51,10 +51,7 @@ HOUR = 3600.0
 
 @pytest.fixture
 def table() -> Any:
-    config = SimpleNamespace(table_for=lambda key: key)
-    lake: Any = SimpleNamespace(store=LakeStore(Objects(), "s3://lake/root"), config=config)  # type: ignore[arg-type]
-    delta = SimpleNamespace(session=None)
-    return SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.table_inbox(ORDERS), delta=delta)
+    return memory_lake("orders", delta=SimpleNamespace(session=None)).table(ORDERS)
 
 
 @pytest.fixture
@@ -157,7 +154,7 @@ def test_a_server_that_ends_a_read_is_not_lost(table: Any) -> None:
         raise Ended("[OPERATION_CANCELED]")
 
     table.delta.check_session_alive = end
-    require_server(table, [])
+    require_server(server_watch(table), [])
     assert table.inbox.waiting_manifests() == []
 
 
@@ -172,7 +169,10 @@ def test_a_loss_of_the_server_and_a_long_read_are_two_things(table: Any, clock: 
         _, plan = _planned(table)
         (candidate,) = plan.candidates
         assert quarantine_reason(plan, candidate) is None
-        server_lost(table, [SimpleNamespace(candidate=candidate)])  # type: ignore[list-item]
+        server_lost(
+            server_watch(table),
+            [SimpleNamespace(candidate=candidate)],
+        )  # type: ignore[list-item]
         with (
             pytest.raises(ReadTooLong, match="read a alone of"),
             limit_reading(table.table_key, table.inbox, table.delta, plan, HOUR),
@@ -202,10 +202,7 @@ def _misread(key: str, body: bytes) -> None:
 
 
 def _rewrite(key: str, body: bytes) -> None:
-    store: Any = _Store(body)
-    lake: Any = SimpleNamespace(store=SimpleNamespace(bucket="lake", key=lambda *parts: "/".join(parts), objects=store))
-    table: Any = SimpleNamespace(lake=lake, table_key="t", source=Bucket(store, "landing"))
-    readable_files._rewrite_object(table, _candidate(key, body), Utf8())
+    readable_files._rewrite_object(access_to(_Store(body)), _candidate(key, body), Utf8())
 
 
 class _Store:
