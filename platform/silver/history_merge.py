@@ -61,14 +61,18 @@ def build_history_merge(
     max_rows = rows if is_bounded and not rules.are_dumps else None
     query = HistoryQuery(f"silver.{work.table.spec.name}", rules, types_of(rules, silver), truncates, changes.dumps)
     table = delta_table(work.location)
-    stored = _staying_rows(mode, stored_table(work, changes), is_empty=work.silver.files == 0, is_tail=not is_truncated)
+    stored = _staying_rows(
+        mode, stored_table(work.location, changes), is_empty=work.silver.files == 0, is_tail=not is_truncated
+    )
     names = list(dict.fromkeys(map(quote_name, (*(field.name for field in rules.stored), *own_columns(work.spec)))))
     keys = [part.path for part in (*rules.keys, *rules.order)]
     same = replacement_condition(" AND ".join(f"t.{path} <=> s.{path}" for path in keys), has_copies)
     if work.since is None:
         source = query.sql(changes.view, stored, max_rows=max_rows)
     else:
-        chosen = partial(chosen_rows, work=work, changes=changes, rules=rules, since=work.since, batch=CHANGED_BATCH)
+        chosen = partial(
+            chosen_rows, location=work.location, changes=changes, rules=rules, since=work.since, batch=CHANGED_BATCH
+        )
         source = _with_leaving_rows(query.sql(changes.view, stored, chosen=chosen), rules, table, work.since, names)
     update = [f"t.{name} = s.{name}" for name in names]
     update += [f"t.{quote_name(name)} = {value}" for name, value in _unassigned_values(rules, silver, mode).items()]

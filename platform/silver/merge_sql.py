@@ -34,7 +34,7 @@ from tidegate.platform.silver.newest_rows import (
     rows_of_keys_since,
     tie_error,
 )
-from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.pending import Aim, PendingMerge
 from tidegate.platform.silver.truncate import Truncate
 
 
@@ -66,12 +66,12 @@ def build_merge(
     newer = mode.newer_condition([part.path for part in rules.order], tie)
     stays = rows_that_stay(mode, is_empty=work.silver.files == 0)
     silver_table = delta_table(work.location)
-    table = stays and stored_table(work, changes)
+    table = stays and stored_table(work.location, changes)
 
     def complete_rows(rows: str) -> str:
         if rules.are_dumps:
             rows = with_deletes(rows, rules, table, stays or "true", view=changes.view, dumps=changes.dumps)
-        return rows if work.since is None else chosen_rows(rows, work, changes, rules, work.since)
+        return rows if work.since is None else chosen_rows(rows, work.location, changes, rules, work.since)
 
     order = truncate.order if truncate else None
     source = newest_rows(name, rules, changes.view, is_partial=is_partial, truncate=order, complete=complete_rows)
@@ -99,18 +99,18 @@ def build_merge(
     )
 
 
-def stored_table(work: PendingMerge, changes: Changes) -> str:
+def stored_table(location: str, changes: Changes) -> str:
     """Return the rows of silver that a merge reads: of a rebuild from a batch, without those of forgotten persons."""
-    return changes.stored.others if changes.stored else delta_table(work.location)
+    return changes.stored.others if changes.stored else delta_table(location)
 
 
 def chosen_rows(
-    rows: str, work: PendingMerge, changes: Changes, rules: MergeRules, since: int, *, batch: str = "_tidegate_n"
+    rows: str, location: str, changes: Changes, rules: MergeRules, since: int, *, batch: str = "_tidegate_n"
 ) -> str:
     """Return the rows of the keys that a rebuild from a batch computes again (`rows_of_keys_since`)."""
     forgotten = forgotten_rows(rules, changes.with_forgotten)
     stored = changes.stored.theirs if changes.stored else None
-    table = delta_table(work.location)
+    table = delta_table(location)
     return rows_of_keys_since(rows, rules, table, since, batch=batch, forgotten=forgotten, stored=stored)
 
 
@@ -136,13 +136,13 @@ def _own_columns(rules: MergeRules) -> tuple[str, ...]:
 
 def mode_of(work: PendingMerge, changes: Changes) -> MergeMode:
     """Return the mode of a merge."""
-    if work.since is not None:
+    if work.aim is Aim.REBUILD_SINCE:
         return MergeMode.SINCE
     return merge_mode(
         is_full=changes.why_full is not None,
         is_reread=changes.is_reread,
         has_other_rows=work.mark is None and work.silver.files > 0,
-        mirrors_removals=work.spec.on_removed == "full" or work.rebuilds,
+        mirrors_removals=work.spec.on_removed == "full" or work.aim is Aim.REBUILD,
     )
 
 

@@ -34,16 +34,16 @@ def wanted_changes(lake: Lake, work: PendingMerge, rules: MergeRules, changes: C
     require_subject(work.table.spec, work.bronze)
     suppression = lake.suppression(work.table.spec) if work.table.spec.personal is not None else None
     with (
-        _without_suppressed(lake.delta, work, changes, suppression) as kept,
+        _without_suppressed(lake.delta, work.bronze, changes, suppression) as kept,
         _with_stored(lake.delta, lake.store, work, kept, suppression) as kept,
-        _with_dropped(lake.delta, work, rules, kept, suppression) as wanted,
+        _with_dropped(lake.delta, work.bronze, work.table.birth, rules, kept, suppression) as wanted,
     ):
         yield wanted
 
 
 @contextmanager
 def _without_suppressed(
-    delta: Delta, work: PendingMerge, changes: Changes, suppression: Suppression | None
+    delta: Delta, bronze: TableState, changes: Changes, suppression: Suppression | None
 ) -> Iterator[Changes]:
     """Yield the changes without rows of suppressed subjects.
 
@@ -54,7 +54,7 @@ def _without_suppressed(
         yield changes
         return
     session = delta.session
-    kept = suppression.exclude_suppressed(session.table(changes.view), work.bronze.schema.fields)
+    kept = suppression.exclude_suppressed(session.table(changes.view), bronze.schema.fields)
     with temporary_view(session, "kept", kept) as view:
         yield replace(changes, view=view, with_forgotten=changes.view)
 
@@ -107,27 +107,31 @@ def stored_forgotten(
         yield StoredForgotten(view, others)
 
 
-def same_list(work: PendingMerge) -> dict[str, str]:
+def same_list(state: TableState, spec: TableSpec) -> dict[str, str]:
     """Return what the silver table must have for the commit, so that no person was forgotten since its state was read.
 
     The list is read after that state. A merge with an older list would bring rows back that forgetting has taken out of
     silver, and not yet out of bronze; a rebuild from a batch reads a version of bronze that has them for longer.
     """
-    if work.table.spec.personal is None:
+    if spec.personal is None:
         return {}
-    return {FORGOTTEN: work.silver.properties.get(FORGOTTEN, "")}
+    return {FORGOTTEN: state.properties.get(FORGOTTEN, "")}
 
 
 @contextmanager
 def _with_dropped(
-    delta: Delta, work: PendingMerge, rules: MergeRules, changes: Changes, suppression: Suppression | None
+    delta: Delta,
+    bronze: TableState,
+    birth: Birth | None,
+    rules: MergeRules,
+    changes: Changes,
+    suppression: Suppression | None,
 ) -> Iterator[Changes]:
     """Yield the changes with a view of the rows that earlier merges left out of full dumps.
 
     These rows are not in silver, but they prove that the key is present in the dump. Only rows of that kind are read,
     and of them the columns of key, order and conditions.
     """
-    birth = work.table.birth
     if not rules.are_dumps or rules.skipped is None or birth is None or changes.why_full is not None:
         yield changes
         return
@@ -137,7 +141,7 @@ def _with_dropped(
         # Of a registered table, the batch of a row is not known. The next merge corrects what a later batch decided.
         rows = rows.where(F.col("_batch") <= changes.n)
     if suppression is not None:
-        rows = suppression.exclude_suppressed(rows, work.bronze.schema.fields)
+        rows = suppression.exclude_suppressed(rows, bronze.schema.fields)
     nothing = ("CAST(NULL AS BIGINT) AS _tidegate_n", "'' AS _tidegate_path", "0L AS _tidegate_row")
     with temporary_view(session, "dropped", rows.selectExpr("*", *nothing)) as view:
         yield replace(changes, dumps=replace(changes.dumps, dropped=view))

@@ -11,6 +11,7 @@ from itertools import chain
 
 from pyspark.errors import PySparkException
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import CHANGED_AT, CHANGED_BATCH, DELETED, JOINED, LEFT, LEFT_TYPE
 from tidegate.platform.core.config.table import TableSpec
@@ -40,9 +41,10 @@ from tidegate.platform.core.silver.rules import MergeRules, merge_rules
 from tidegate.platform.core.silver.subject_paths import is_record, silver_origins, subject_paths, subject_record
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.properties import set_properties
+from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.lake.spark.session import command
 from tidegate.platform.maintenance.compaction import passes
-from tidegate.platform.silver.pending import PendingMerge
+from tidegate.platform.silver.pending import Aim, PendingMerge
 
 #: Expired tombstones are purged each time that the mark passes a multiple of this.
 _PURGE_EVERY = 50
@@ -60,13 +62,13 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
             the name of one of silver's own, or another type than in silver. Or an option has changed since, so that
             rows of silver do not compare with new rows.
     """
-    columns = _source_columns(work)
+    columns = _source_columns(work.bronze, work.table.birth)
     silver = f"silver.{work.table.spec.name}"
     try:
         rules = fitting_rules(resolve_presets(work.spec, columns), columns, types_of, work.table.spec.columns)
     except UnsuitableColumns as error:
         raise ValueError(f"{silver}: bronze {error}") from None
-    if why := _refusal(work, rules, is_rebuild=work.is_whole_rebuild):
+    if why := _refusal(work.spec, work.silver, work.table.spec, rules, is_rebuild=work.aim is Aim.REBUILD):
         raise ValueError(f"{silver}: {why}")
     rules = replace(rules, persons=_persons(work, rules))
     left = work.silver.schema.find_column(LEFT)
@@ -79,7 +81,7 @@ def _persons(work: PendingMerge, rules: MergeRules) -> Persons | None:
     personal = work.table.spec.personal
     if personal is None or not personal.subject:
         return None
-    columns = _source_columns(work)
+    columns = _source_columns(work.bronze, work.table.birth)
     found = subject_paths(work.spec, (*personal.subject, RESCUED_COLUMN), columns)
     rescued = found.pop(RESCUED_COLUMN, [])
 
@@ -92,16 +94,22 @@ def _persons(work: PendingMerge, rules: MergeRules) -> Persons | None:
     )
 
 
-def _refusal(work: PendingMerge, rules: MergeRules, *, is_rebuild: bool) -> str | None:
-    now, table = work.silver, work.table.spec
-    if not now.exists:
+def _refusal(
+    silver_spec: SilverSpec, state: TableState, spec: TableSpec, rules: MergeRules, *, is_rebuild: bool
+) -> str | None:
+    if not state.exists:
         return None
-    return refusal(table.name, work.spec, rules, now.properties, now.schema, widens=table.widen, is_rebuild=is_rebuild)
+    return refusal(
+        spec.name, silver_spec, rules, state.properties, state.schema, widens=spec.widen, is_rebuild=is_rebuild
+    )
 
 
 def is_remade(work: PendingMerge, rules: MergeRules) -> bool:
     """Return whether a rebuild gives rows another key, order or meaning, so that no row that is there compares."""
-    return work.is_whole_rebuild and _refusal(work, rules, is_rebuild=False) is not None
+    return (
+        work.aim is Aim.REBUILD
+        and _refusal(work.spec, work.silver, work.table.spec, rules, is_rebuild=False) is not None
+    )
 
 
 def fitting_rules(
@@ -158,10 +166,9 @@ def _check_fit(asked: Mapping[str, Sequence[str]], relation: str, types_of: Type
         raise
 
 
-def _source_columns(work: PendingMerge) -> tuple[Field, ...]:
+def _source_columns(bronze: TableState, birth: Birth | None) -> tuple[Field, ...]:
     """Return bronze's columns that silver is merged from."""
-    birth = work.table.birth
-    return silver_source_columns(work.bronze.schema.fields, is_registered=birth is not None and birth.registered)
+    return silver_source_columns(bronze.schema.fields, is_registered=birth is not None and birth.registered)
 
 
 def follow_lake_yaml(delta: Delta, work: PendingMerge, rules: MergeRules, log: Callable[[str], None]) -> None:
@@ -173,7 +180,9 @@ def follow_lake_yaml(delta: Delta, work: PendingMerge, rules: MergeRules, log: C
         rules: what a row of bronze is in silver.
         log: called with each option that has changed.
     """
-    make_private(delta, work, rules.stored, _source_columns(work))
+    make_private(
+        delta, work.location, work.silver, work.table.spec, rules.stored, _source_columns(work.bronze, work.table.birth)
+    )
     recorded, now = work.silver.properties.get(OPTIONS), recorded_options(work.spec)
     if is_remade(work, rules):
         set_properties(delta.session, work.location, {REBUILDING: now})
@@ -185,15 +194,15 @@ def follow_lake_yaml(delta: Delta, work: PendingMerge, rules: MergeRules, log: C
     set_properties(delta.session, work.location, {OPTIONS: now})
 
 
-def record_remade(delta: Delta, work: PendingMerge, rules: MergeRules) -> None:
+def record_remade(delta: Delta, silver_spec: SilverSpec, location: str, rules: MergeRules) -> None:
     """Record that a rebuild gave rows another key, order or meaning. Until then no other merge takes the table.
 
     Of two rebuilds by other options, the one that began last leaves its rows and records them.
     """
-    state = delta.table_state(work.location)
-    now = recorded_options(work.spec)
+    state = delta.table_state(location)
+    now = recorded_options(silver_spec)
     if state.properties.get(REBUILDING) == now:
-        set_properties(delta.session, work.location, {**rules.recorded, OPTIONS: now, REBUILDING: None})
+        set_properties(delta.session, location, {**rules.recorded, OPTIONS: now, REBUILDING: None})
 
 
 def create_table(delta: Delta, lake_id: str, work: PendingMerge, rules: MergeRules) -> None:
@@ -211,7 +220,7 @@ def create_table(delta: Delta, lake_id: str, work: PendingMerge, rules: MergeRul
         own.append(Field(LEFT, LEFT_TYPE))
     properties = {"tidegate.lake": lake_id, "delta.enableDeletionVectors": "true", **rules.recorded}
     properties[OPTIONS] = recorded_options(work.spec)
-    properties |= private_statistics(work.table.spec, rules.stored, _source_columns(work))
+    properties |= private_statistics(work.table.spec, rules.stored, _source_columns(work.bronze, work.table.birth))
     properties |= first_reading(work.n, work.app_id)
     if needs_mapping(rules.stored):
         properties |= BY_NAME
@@ -226,14 +235,14 @@ def create_table(delta: Delta, lake_id: str, work: PendingMerge, rules: MergeRul
             raise
 
 
-def record_first_reading(delta: Delta, work: PendingMerge) -> None:
+def record_first_reading(delta: Delta, location: str, last: int, app_id: str) -> None:
     """Record in a silver table without a mark after which batch bronze is read, unless it records an earlier one.
 
     A table that this run created records it already. If another run created it, it may record a later batch.
     """
-    known = read_after(delta.table_state(work.location).properties, work.app_id)
-    if known is None or known > work.n:
-        set_properties(delta.session, work.location, first_reading(work.n, work.app_id))
+    known = read_after(delta.table_state(location).properties, app_id)
+    if known is None or known > last:
+        set_properties(delta.session, location, first_reading(last, app_id))
 
 
 def record_subject(delta: Delta, work: PendingMerge) -> None:
@@ -270,29 +279,31 @@ def _subject_record(work: PendingMerge, after: int) -> dict[str, str]:
     personal = work.table.spec.personal
     if personal is None:
         return {}
-    return subject_record(subject_paths(work.spec, personal.subject, _source_columns(work)), after)
+    return subject_record(
+        subject_paths(work.spec, personal.subject, _source_columns(work.bronze, work.table.birth)), after
+    )
 
 
-def widen_table(delta: Delta, work: PendingMerge, rules: MergeRules) -> bool:
+def widen_table(delta: Delta, location: str, state: TableState, rules: MergeRules) -> bool:
     """Add the columns that only bronze has, and the wider types of bronze. Returns whether there were any."""
     columns = [*rules.stored, *([Field(LEFT, LEFT_TYPE)] if rules.records_left else [])]
-    wider = work.silver.schema.with_field_types(columns).with_missing_fields(columns)
-    if wider == work.silver.schema:
+    wider = state.schema.with_field_types(columns).with_missing_fields(columns)
+    if wider == state.schema:
         return False
-    delta.add_columns(work.location, wider)
+    delta.add_columns(location, wider)
     return True
 
 
-def purge_tombstones(delta: Delta, work: PendingMerge, n: int) -> None:
+def purge_tombstones(delta: Delta, silver_spec: SilverSpec, location: str, mark: int | None, n: int) -> None:
     """Delete expired tombstones, if the merge up to batch `n` passes a multiple of `_PURGE_EVERY`.
 
     A history keeps them: without a delete, a late change of its key would be valid until now.
     """
-    if not work.spec.is_history and passes(_PURGE_EVERY, work.mark or 0, n):
+    if not silver_spec.is_history and passes(_PURGE_EVERY, mark or 0, n):
         command(
             delta.session,
-            f"DELETE FROM {delta_table(work.location)} WHERE {DELETED} AND {CHANGED_AT} < "
-            f"current_timestamp() - INTERVAL {work.spec.tombstone_days} DAYS",
+            f"DELETE FROM {delta_table(location)} WHERE {DELETED} AND {CHANGED_AT} < "
+            f"current_timestamp() - INTERVAL {silver_spec.tombstone_days} DAYS",
         )
 
 
@@ -321,15 +332,19 @@ def _is_of(path: tuple[str, ...], places: Sequence[tuple[str, ...]]) -> bool:
     return any(path[: len(place)] == place[: len(path)] for place in places)
 
 
-def make_private(delta: Delta, work: PendingMerge, columns: Sequence[Field], bronze: Sequence[Field]) -> None:
+def make_private(
+    delta: Delta, location: str, state: TableState, spec: TableSpec, columns: Sequence[Field], bronze: Sequence[Field]
+) -> None:
     """Give a silver table that exists the property, if it does not have it: lake.yaml or the columns have changed.
 
     Args:
         delta: the door to tables.
-        work: what is pending.
+        location: `s3a://` URI of the silver table.
+        state: state of the silver table.
+        spec: its configuration.
         columns: of the silver table, without those that Tidegate adds to each.
         bronze: the columns of bronze that it is merged from.
     """
-    wanted = private_statistics(work.table.spec, columns, bronze)
-    if not wanted.items() <= work.silver.properties.items():
-        set_properties(delta.session, work.location, wanted)
+    wanted = private_statistics(spec, columns, bronze)
+    if not wanted.items() <= state.properties.items():
+        set_properties(delta.session, location, wanted)

@@ -1184,7 +1184,7 @@ MUTANTS = (
         "a rebuild of silver keeps rows that bronze does not give",
         5,
         "mode_of",
-        'mirrors_removals=work.spec.on_removed == "full" or work.rebuilds,',
+        'mirrors_removals=work.spec.on_removed == "full" or work.aim is Aim.REBUILD,',
         'mirrors_removals=work.spec.on_removed == "full",',
         ("tests/spark/silver/test_silver_rebuild.py::test_a_rebuild_makes_silver_what_bronze_gives_in_one_commit",),
     ),

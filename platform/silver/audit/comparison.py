@@ -227,5 +227,5 @@ def _has_lost(rows: KeyRows, found: FoundKey, has_lost: Callable[[int], bool]) -
         return False  # its rows are compared with that in mind
     if found.silver is None:
         # The tombstone of a key may have been removed, whose dump left bronze.
-        return rows.rules.are_dumps and keeps_lost(rows.work)
+        return rows.rules.are_dumps and keeps_lost(rows.work.spec, rows.work.table.birth)
     return has_lost(found.silver.changed_batch)

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status
+from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.silver.fates.dumps import Dumps, with_gone
 from tidegate.platform.core.silver.fates.intervals import HistoryRules, Interval, Replay, replay
 from tidegate.platform.core.silver.fates.row_fates import RowFates, row_fates
@@ -112,7 +114,7 @@ def history_rules(rows: KeyRows, orders: Orders, mark: int, has_lost: Callable[[
     birth, history = rows.work.table.birth, rows.rules.history
     if birth is None or history is None:
         raise AssertionError("a table with a history was born")
-    truncates = tuple((orders.rank(order), orders.texts[order]) for order in recorded_truncates(rows.work))
+    truncates = tuple((orders.rank(order), orders.texts[order]) for order in recorded_truncates(rows.work.silver))
     return HistoryRules(
         history.tracked,
         truncates,
@@ -126,7 +128,7 @@ def history_rules(rows: KeyRows, orders: Orders, mark: int, has_lost: Callable[[
 def gives_all(rows: KeyRows) -> bool:
     """Return whether bronze has each row that may have given a value to a row of silver."""
     birth = rows.work.table.birth
-    return birth is not None and birth.after_version < 0 and not keeps_lost(rows.work)
+    return birth is not None and birth.after_version < 0 and not keeps_lost(rows.work.spec, rows.work.table.birth)
 
 
 def _orders(
@@ -134,7 +136,7 @@ def _orders(
 ) -> Orders:
     given = [row.row.order for row in bronze] + list(dumps)
     if rows.rules.history:
-        given += recorded_truncates(rows.work)
+        given += recorded_truncates(rows.work.silver)
         for time in (time for found in silver.values() for time in found):
             bounds = (time.interval.order, time.interval.valid_from, time.interval.valid_to)
             given += [order for order in bounds if order is not None]
@@ -200,9 +202,9 @@ def convert_orders(interval: Interval, orders: Orders) -> Interval:
     )
 
 
-def keeps_lost(work: PendingMerge) -> bool:
+def keeps_lost(silver_spec: SilverSpec, birth: Birth | None) -> bool:
     """Return whether silver keeps rows whose file has left bronze, because `on_removed` is `ignore`."""
-    return work.table.birth is not None and work.table.birth.registered and work.spec.on_removed != "full"
+    return birth is not None and birth.registered and silver_spec.on_removed != "full"
 
 
 def lost_files(work: PendingMerge) -> Callable[[int], bool]:
@@ -211,7 +213,7 @@ def lost_files(work: PendingMerge) -> Callable[[int], bool]:
 
 
 def _lost_files(work: PendingMerge, n: int) -> bool:
-    if not keeps_lost(work):
+    if not keeps_lost(work.spec, work.table.birth):
         return False
     table = work.table
     batch = table.batches.read(n)

@@ -18,6 +18,7 @@ from tidegate.platform.core.schema.sql_types import parse_sql_type, simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.expression_types import UnfitExpression
 from tidegate.platform.core.silver.recorded_options import OPTIONS, recorded_options
+from tidegate.platform.silver.pending import Aim
 from tidegate.platform.silver.table import create_table, follow_lake_yaml, private_statistics, silver_rules
 
 TEXT = Simple("string")
@@ -48,7 +49,7 @@ def work(*names: str, registered: bool = True) -> Any:
     spec = SilverSpec(keys=("id",), order="at", every=9)  # type: ignore[arg-type]
     silver = SimpleNamespace(schema=TableSchema(), exists=False, properties={})
     bronze = SimpleNamespace(schema=schema)
-    return SimpleNamespace(table=table, bronze=bronze, silver=silver, spec=spec, is_whole_rebuild=False)
+    return SimpleNamespace(table=table, bronze=bronze, silver=silver, spec=spec, aim=Aim.WAITING)
 
 
 def rules(work: Any) -> tuple[Field, ...]:
