@@ -144,7 +144,7 @@ def _select_changes(delta: Delta, work: PendingMerge, views: ExitStack) -> Chang
     first = _FIRST if work.mark is None else None
     if first and (work.n > _MAX_FIRST_BATCHES or work.bronze.files > _MAX_FIRST_FILES):
         return _join_ledger(delta, work, birth, views, 0, first, upto=_first_step(delta, work))
-    n, batches = _step(work, mark)
+    n, batches = _step(work.table.batches, work.table.table_key, mark, work.n)
     if first and n < work.n:
         return _join_ledger(delta, work, birth, views, 0, first, upto=_first_step(delta, work))
     # A batch without hints took persons' rows out of bronze. The rows that it wrote again came with earlier batches.
@@ -189,17 +189,17 @@ def waiting_batch_replaces_rows(work: PendingMerge) -> bool:
     return any(batch.removes and batch.rows for batch in _batches(work.table.table_key, work.table.batches, numbers))
 
 
-def _step(work: PendingMerge, mark: int) -> tuple[int, tuple[Batch, ...]]:
+def _step(decided: Batches, table_key: str, mark: int, last: int) -> tuple[int, tuple[Batch, ...]]:
     """Return the number of the last batch of this merge, and its batches without void ones."""
-    sizes = work.table.batches.sizes(mark)
-    numbers = [n for n in range(mark + 1, work.n + 1) if sizes.get(n, 0) is not None]
+    sizes = decided.sizes(mark)
+    numbers = [n for n in range(mark + 1, last + 1) if sizes.get(n, 0) is not None]
     taken = count_within([sizes.get(n) or 0 for n in numbers[:_MAX_BATCHES]], _MAX_BYTES)
-    batches = _batches(work.table.table_key, work.table.batches, numbers[:taken])
+    batches = _batches(table_key, decided, numbers[:taken])
     taken = min(
         count_within([sum(row.rows or 0 for row in batch.rows) for batch in batches], _MAX_ROWS),
         count_within([sum(row.size or 0 for row in batch.rows if row.rows) for batch in batches], _MAX_SOURCE_BYTES),
     )
-    return (work.n if taken == len(numbers) else numbers[taken - 1]), batches[:taken]
+    return (last if taken == len(numbers) else numbers[taken - 1]), batches[:taken]
 
 
 def _first_step(delta: Delta, work: PendingMerge) -> int:

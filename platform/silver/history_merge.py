@@ -54,7 +54,7 @@ def build_history_merge(
         is_truncated: the rows to merge have a truncate, which may end a row of any key.
         has_copies: silver has two rows of a key and an order. Only a rebuild of the whole table is asked.
     """
-    mode = mode_of(work, changes)
+    mode = mode_of(work.spec, work.silver, work.mark, work.aim, changes)
     rows, hidden = changes.rows, hiding_columns(own_columns(work.spec))
     is_bounded = changes.why_full is None and not rules.is_list
     # However few rows of dumps there are, the deletes that they imply may be as many as the keys of silver.

@@ -264,11 +264,11 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
     seam("silver-create")
     with _changes(lake, work, rules) as changes:
         seam("silver-gather")
-        first = 1 if work.aim.is_rebuild else (work.mark or 0) + 1
-        log(f"merging batches {first}..{changes.n}" + (f" of {work.n}" if changes.n < work.n else ""))
+        after = 0 if work.aim.is_rebuild else work.mark or 0
+        log(f"merging batches {after + 1}..{changes.n}" + (f" of {work.n}" if changes.n < work.n else ""))
         if changes.why_full:
             log(f"full merge: {changes.why_full}")
-        incomplete = _incomplete_dumps(work, changes)
+        incomplete = _incomplete_dumps(work.table.spec, after, changes)
         for text in incomplete:
             log(f"WARNING: {text}")
         purge_tombstones(lake.delta, work.spec, work.location, work.mark, changes.n)
@@ -287,7 +287,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         )
     if work.aim is Aim.REBUILD:
         renew_subject_record(lake.delta, work, merged.version)
-    if is_remade(work, rules):
+    if is_remade(work.spec, work.silver, work.aim, work.table.spec, rules):
         record_remade(lake.delta, work.spec, work.location, rules)
     if is_due(work.mark or 0, changes.n):
         compact(lake.delta, work.location, f"silver.{work.table.spec.name}", log)
@@ -352,9 +352,8 @@ def _changes(lake: Lake, work: PendingMerge, rules: MergeRules) -> Iterator[Chan
         yield changes
 
 
-def _incomplete_dumps(work: PendingMerge, changes: Changes) -> tuple[str, ...]:
+def _incomplete_dumps(spec: TableSpec, after: int, changes: Changes) -> tuple[str, ...]:
     """Return a sentence for each dump that deletes nothing since one of the merged batches."""
-    spec, after = work.table.spec, 0 if work.aim.is_rebuild else work.mark or 0
     dumps = sorted((dump for dump in changes.dumps.incomplete if dump.n > after), key=lambda dump: -dump.n)
     is_discreet = spec.personal is not None
     return tuple(dump.sentence(spec.name, is_discreet=is_discreet) for dump in dumps[:_MAX_NAMED_DUMPS])
@@ -363,7 +362,7 @@ def _incomplete_dumps(work: PendingMerge, changes: Changes) -> tuple[str, ...]:
 def _build_merging(
     delta: Delta, work: PendingMerge, changes: Changes, rules: MergeRules, have: TableSchema, counts: RowCounts
 ) -> Merging:
-    mode = mode_of(work, changes)
+    mode = mode_of(work.spec, work.silver, work.mark, work.aim, changes)
     copies = work.aim is Aim.REBUILD and work.silver.files > 0 and has_copies(delta.session, work.location, rules)
     if rules.history is not None:
         truncates = record_truncates(delta, work, mode, counts.truncates) if rules.truncated else ()

@@ -70,19 +70,21 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
         raise ValueError(f"{silver}: bronze {error}") from None
     if why := _refusal(work.spec, work.silver, work.table.spec, rules, is_rebuild=work.aim is Aim.REBUILD):
         raise ValueError(f"{silver}: {why}")
-    rules = replace(rules, persons=_persons(work, rules))
+    rules = replace(rules, persons=_persons(work.spec, work.bronze, work.table.spec, work.table.birth, rules))
     left = work.silver.schema.find_column(LEFT)
     # Also of a table whose rows leave nothing any more: what it records of older rows would become wrong.
     return replace(rules, records_left=True) if left is not None and left.type == LEFT_TYPE else rules
 
 
-def _persons(work: PendingMerge, rules: MergeRules) -> Persons | None:
+def _persons(
+    silver_spec: SilverSpec, bronze: TableState, spec: TableSpec, birth: Birth | None, rules: MergeRules
+) -> Persons | None:
     """Return where a row of silver names its persons. None if nobody says which columns of bronze do."""
-    personal = work.table.spec.personal
+    personal = spec.personal
     if personal is None or not personal.subject:
         return None
-    columns = _source_columns(work.bronze, work.table.birth)
-    found = subject_paths(work.spec, (*personal.subject, RESCUED_COLUMN), columns)
+    columns = _source_columns(bronze, birth)
+    found = subject_paths(silver_spec, (*personal.subject, RESCUED_COLUMN), columns)
     rescued = found.pop(RESCUED_COLUMN, [])
 
     def held_paths(paths: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
@@ -104,12 +106,9 @@ def _refusal(
     )
 
 
-def is_remade(work: PendingMerge, rules: MergeRules) -> bool:
+def is_remade(silver_spec: SilverSpec, state: TableState, aim: Aim, spec: TableSpec, rules: MergeRules) -> bool:
     """Return whether a rebuild gives rows another key, order or meaning, so that no row that is there compares."""
-    return (
-        work.aim is Aim.REBUILD
-        and _refusal(work.spec, work.silver, work.table.spec, rules, is_rebuild=False) is not None
-    )
+    return aim is Aim.REBUILD and _refusal(silver_spec, state, spec, rules, is_rebuild=False) is not None
 
 
 def fitting_rules(
@@ -184,7 +183,7 @@ def follow_lake_yaml(delta: Delta, work: PendingMerge, rules: MergeRules, log: C
         delta, work.location, work.silver, work.table.spec, rules.stored, _source_columns(work.bronze, work.table.birth)
     )
     recorded, now = work.silver.properties.get(OPTIONS), recorded_options(work.spec)
-    if is_remade(work, rules):
+    if is_remade(work.spec, work.silver, work.aim, work.table.spec, rules):
         set_properties(delta.session, work.location, {REBUILDING: now})
         return
     if recorded == now:
@@ -250,7 +249,9 @@ def record_subject(delta: Delta, work: PendingMerge) -> None:
 
     Forgetting looks there for ever, also after another option of the merge gave the subject another column.
     """
-    wanted = _subject_record(work, work.n if work.silver.files else 0)
+    wanted = _subject_record(
+        work.spec, work.bronze, work.table.spec, work.table.birth, work.n if work.silver.files else 0
+    )
     if not wanted:
         return
     # The table may be one that another run created, by other options.
@@ -267,7 +268,7 @@ def renew_subject_record(delta: Delta, work: PendingMerge, version: int) -> None
         work: what was rebuilt.
         version: Delta version of the rebuild. If another commit came after it, its rows may be by other options.
     """
-    wanted = _subject_record(work, 0)
+    wanted = _subject_record(work.spec, work.bronze, work.table.spec, work.table.birth, 0)
     if not wanted or (state := delta.table_state(work.location)).version != version:
         return
     stale = (name for name in state.properties if is_record(name) and name not in wanted)
@@ -275,13 +276,13 @@ def renew_subject_record(delta: Delta, work: PendingMerge, version: int) -> None
     set_properties(delta.session, work.location, changed)
 
 
-def _subject_record(work: PendingMerge, after: int) -> dict[str, str]:
-    personal = work.table.spec.personal
+def _subject_record(
+    silver_spec: SilverSpec, bronze: TableState, spec: TableSpec, birth: Birth | None, after: int
+) -> dict[str, str]:
+    personal = spec.personal
     if personal is None:
         return {}
-    return subject_record(
-        subject_paths(work.spec, personal.subject, _source_columns(work.bronze, work.table.birth)), after
-    )
+    return subject_record(subject_paths(silver_spec, personal.subject, _source_columns(bronze, birth)), after)
 
 
 def widen_table(delta: Delta, location: str, state: TableState, rules: MergeRules) -> bool:
