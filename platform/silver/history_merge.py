@@ -61,9 +61,8 @@ def build_history_merge(
     max_rows = rows if is_bounded and not rules.are_dumps else None
     query = HistoryQuery(f"silver.{work.table.spec.name}", rules, types_of(rules, silver), truncates, changes.dumps)
     table = delta_table(work.location)
-    stored = _staying_rows(
-        mode, stored_table(work.location, changes), is_empty=work.silver.files == 0, is_tail=not is_truncated
-    )
+    is_empty, is_tail = work.silver.files == 0, not is_truncated
+    stored = _staying_rows(mode, stored_table(work.location, changes), is_empty=is_empty, is_tail=is_tail)
     names = list(dict.fromkeys(map(quote_name, (*(field.name for field in rules.stored), *own_columns(work.spec)))))
     keys = [part.path for part in (*rules.keys, *rules.order)]
     same = replacement_condition(" AND ".join(f"t.{path} <=> s.{path}" for path in keys), has_copies)
@@ -85,11 +84,11 @@ def build_history_merge(
         clauses = f"WHEN MATCHED AND s.{_LEAVES} THEN DELETE {clauses}"
     statement = f"MERGE INTO {table} t USING ({source}) s ON {same} {clauses}"
     # An empty table takes any number.
-    is_keyed = mode is MergeMode.UPSERT and (is_bounded or work.silver.files == 0)
+    is_keyed = mode is MergeMode.UPSERT and (is_bounded or is_empty)
     if not is_keyed:
         return Merging(source, keys, hidden, None, rows, statement)
     view = f"stored_{changes.view}"
-    placed = query.sql(changes.view, StoredRows(view, is_tail=not is_truncated, has_places=True), max_rows=max_rows)
+    placed = query.sql(changes.view, StoredRows(view, is_tail=is_tail, has_places=True), max_rows=max_rows)
     return Merging(placed, keys, hidden, "true", rows, statement, view)
 
 

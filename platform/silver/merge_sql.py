@@ -67,7 +67,6 @@ def build_merge(
     newer = mode.newer_condition([part.path for part in rules.order], tie)
     is_empty = work.silver.files == 0
     stays = rows_that_stay(mode, is_empty=is_empty)
-    silver_table = delta_table(work.location)
     table = stays and stored_table(work.location, changes)
 
     def complete_rows(rows: str) -> str:
@@ -87,9 +86,8 @@ def build_merge(
         newer=newer, update=update, insert=_new_row(types, own), truncated=truncated, since=work.since, late=late,
         emptied=emptied,
     )  # fmt: skip
-    statement = (
-        f"MERGE INTO {silver_table} t USING ({source}) s ON {replacement_condition(same_key, has_copies)} {clauses}"
-    )
+    same = replacement_condition(same_key, has_copies)
+    statement = f"MERGE INTO {delta_table(work.location)} t USING ({source}) s ON {same} {clauses}"
     is_plain = not is_partial and truncated is None
     is_keyed = _is_keyed(mode, changes, rules, types, is_plain=is_plain, is_empty=is_empty)
     return Merging(
