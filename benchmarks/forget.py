@@ -63,11 +63,11 @@ def main() -> None:
         suppression = lake.lake.suppression(orders.spec)
         assert suppression is not None
         with spending() as searched:
-            held = held_files(orders, suppression)
+            held = held_files(orders.spec, orders.birth, orders.delta, suppression)
         with spending() as spent:
             erased = erase_from_bronze(orders, suppression, "bench")
         assert erased.rows == sum(file.rows for file in held) == chosen.held, erased
-        assert not held_files(orders, suppression)
+        assert not held_files(orders.spec, orders.birth, orders.delta, suppression)
         (left,) = lake.sql("SELECT count(*) FROM bronze.orders")
         assert left[0] == chosen.rows - chosen.held, left
         print(f"  {erased}: {spent}", file=sys.stderr)

@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 
 from tidegate.platform.core.catalog.descriptions import OWN_COLUMNS, column_descriptions
 from tidegate.platform.core.catalog.entry import OWNER, TABLE, CatalogEntry, owner_of, table_entry, view_entry
-from tidegate.platform.core.config.lake import CatalogSpec
+from tidegate.platform.core.config.lake import CatalogSpec, LakeConfig
 from tidegate.platform.core.config.silver_columns import WITH_TOMBSTONES, own_columns
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import BadSetting
@@ -24,6 +24,9 @@ from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.glue import Glue
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.lake_root.births import Births
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 #: What one table can have that the others do not: a birth record or a log that cannot be read.
@@ -119,11 +122,13 @@ def sync_catalog(lake: Lake, *, dry_run: bool) -> CatalogSync:
 
         # One after another: Glue limits the rate of writes, and an unchanged entry needs no request.
         changes += [change for entry in here if (change := settle_entry(entry))]
-        names = {entry.name for entry in here} | (_awaited_names(lake, spec) if database == spec.silver else set())
+        names = {entry.name for entry in here} | (
+            _awaited_names(lake.config, lake.store.births, spec) if database == spec.silver else set()
+        )
         changes += [
             _attempt(
                 f"{database}.{name}",
-                f"deleted, because {_why_deleted(lake, spec, table, tables)}",
+                f"deleted, because {_why_deleted(lake.config, spec, table, tables)}",
                 make_deletion(catalog, table, dry_run),
             )
             for name, table in found.items()
@@ -150,22 +155,22 @@ def _wanted_entries(lake: Lake) -> tuple[list[CatalogEntry], dict[str, Table], l
     return wanted, tables, failures
 
 
-def _awaited_names(lake: Lake, spec: CatalogSpec) -> set[str]:
+def _awaited_names(config: LakeConfig, births: Births, spec: CatalogSpec) -> set[str]:
     """Return names of silver whose table in lake.yaml is not born, such as after a change of its prefix.
 
     The silver table itself stays until then, so its entries stay as they are.
     """
-    born = set(lake.store.births.tables())
-    awaited = [table for table in lake.config.tables if table.silver and table.table_key.encode() not in born]
+    born = set(births.tables())
+    awaited = [table for table in config.tables if table.silver and table.table_key.encode() not in born]
     named = [table.name for table in awaited if spec.has(table.name)]
     return {name.lower() for table in named for name in (table, f"{table}{WITH_TOMBSTONES}")}
 
 
-def _why_deleted(lake: Lake, spec: CatalogSpec, found: Mapping[str, Any], tables: Mapping[str, Table]) -> str:
+def _why_deleted(config: LakeConfig, spec: CatalogSpec, found: Mapping[str, Any], tables: Mapping[str, Table]) -> str:
     """Return why no table should have an entry of this lake.
 
     Args:
-        lake: the lake.
+        config: the lake.yaml.
         spec: the databases.
         found: the entry, as Glue has it.
         tables: all tables of the lake by key.
@@ -177,7 +182,7 @@ def _why_deleted(lake: Lake, spec: CatalogSpec, found: Mapping[str, Any], tables
         return "`catalog.tables` in lake.yaml leaves its table out"
     name = table.birth.name
     if found["DatabaseName"] == spec.silver:
-        configured = lake.config.table_for(table.key)
+        configured = config.table_for(table.key)
         if configured is None or configured.silver is None:
             return "its table has no `silver` in lake.yaml"
         name = configured.name
@@ -197,12 +202,14 @@ def entries_of(lake: Lake, table: Table) -> Iterator[CatalogEntry]:
             texts = column_descriptions(configured) if configured else OWN_COLUMNS
             yield table_entry(spec.bronze, table.birth.name, _s3(table.birth.location), state.schema, owner, texts)
     if spec.silver and configured and configured.silver:
-        yield from _silver(lake, spec.silver, configured, owner)
+        yield from _silver(lake.delta, lake.store, spec.silver, configured, owner)
 
 
-def _silver(lake: Lake, database: str, spec: TableSpec, owner: tuple[str, str]) -> Iterator[CatalogEntry]:
-    location, name = lake.store.uri("silver", spec.name), f"{spec.name}{WITH_TOMBSTONES}"
-    state = lake.delta.table_state(location)
+def _silver(
+    delta: Delta, store: LakeStore, database: str, spec: TableSpec, owner: tuple[str, str]
+) -> Iterator[CatalogEntry]:
+    location, name = store.uri("silver", spec.name), f"{spec.name}{WITH_TOMBSTONES}"
+    state = delta.table_state(location)
     if state.has_columns:
         texts = column_descriptions(spec)
         table = table_entry(database, name, _s3(location), state.schema, owner, texts)

@@ -65,9 +65,9 @@ def silver_request(
                 return Verdict(everything, held)
             recorded = table.ledger.clock().n
             work = pending_merge(handles, spec)
-            if work is None and is_behind(handles, spec):
+            if work is None and is_behind(handles.delta, handles.store, spec):
                 return Verdict(_export_request(instance, job, spec))
-            if work is not None and (why := why_silver_rests(handles, spec.name)):
+            if work is not None and (why := why_silver_rests(handles.config, handles.store.losses, spec.name)):
                 return Verdict(dg.SkipReason(why))
     except (SparkUnreachable, BronzeGone) as error:
         return Verdict(dg.SkipReason(str(error)))

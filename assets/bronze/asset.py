@@ -244,7 +244,7 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
             descriptions=column_descriptions(table.spec),
         )
         return TableReport(done, snapshot, before, last)
-    datasets = noted_waiting(table)
+    datasets = noted_waiting(table.spec, table.table_key, table.ledger, table.lake.store)
     state = table.delta.table_state(birth.location) if birth else None
     if birth is None or state is None or not state.exists or not state.has_columns:
         name = birth.name if birth else table.spec.name

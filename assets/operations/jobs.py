@@ -73,28 +73,28 @@ def _redrive(context: dg.OpExecutionContext, config: RedriveConfig, lake: LakeRe
         def redrive(letters: DeadLetters) -> None:
             name = letters.queue.name
             log(f"{name}: {letters.queue.depth()[0]} messages")
-            for letter in peek(handles, letters, MAX_PEEKED):
+            for letter in peek(handles.config, handles.store, letters, MAX_PEEKED):
                 if letter.is_chosen(choice):
                     log(f"{name}: {letter.keys[0]}: {letter.reason}")
             if not config.dry_run:
-                log(redrive_dead_letters(handles, letters, request))
+                log(redrive_dead_letters(handles.config, handles.store, letters, request))
 
-        chosen = dead_letter_queues(handles, config.queue or None)
+        chosen = dead_letter_queues(handles.config, handles.queues, config.queue or None)
         _, trouble = each_queue(redrive, chosen, lambda letters: letters.queue.name, RunLog(context.log).error)
         if trouble:
             raise trouble
         return
     if config.route:
-        undeliverable = undeliverable_messages(handles, config.route, choice)
+        undeliverable = undeliverable_messages(handles.store.outbox, config.route, choice)
         for kept in undeliverable[:20]:
             log(f"{kept.message.id}: {kept.reason}")
         if undeliverable and not config.dry_run:
-            log(redrive_route(handles, config.route, undeliverable, request))
+            log(redrive_route(handles.store.outbox, handles.store.operations, config.route, undeliverable, request))
         return
     counts: dict[str, int] = {}
     partly = 0
     if config.messages:
-        messages = quarantined_messages(handles, choice)
+        messages = quarantined_messages(handles.store.quarantine, choice)
         counts["messages"] = len(messages)
         if messages and not config.dry_run:
             redrive_messages(handles, messages, request)

@@ -72,9 +72,9 @@ def build_dead_letter_checks(config: LakeConfig) -> list[dg.AssetChecksDefinitio
         handles = lake.open()
 
         def check(name: str) -> dg.AssetCheckResult:
-            (letters,) = dead_letter_queues(handles, name)
+            (letters,) = dead_letter_queues(handles.config, handles.queues, name)
             depth = letters.queue.depth()[0]
-            seen = peek(handles, letters, _MAX_PEEKED) if depth else []
+            seen = peek(handles.config, handles.store, letters, _MAX_PEEKED) if depth else []
             return dead_letter_check_result(names.queue(name), max(depth, len(seen)), seen)
 
         chosen = [queues[key.asset_key] for key in context.selected_asset_check_keys]

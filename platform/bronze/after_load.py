@@ -18,8 +18,11 @@ from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.manifest import split_into_manifests
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone, same_bytes
 from tidegate.platform.core.config.after_load import MoveOrTag, moved_key, removes_source
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address, S3Object
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.seams import seam
+from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import (
     ObjectArchived,
     ObjectChanged,
@@ -31,8 +34,9 @@ from tidegate.platform.lake.aws.s3 import (
     StoreError,
 )
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.lake_root.after_notes import oldest_notes
+from tidegate.platform.lake.lake_root.after_notes import AfterNotes, oldest_notes
 from tidegate.platform.lake.lake_root.batches import GenerationRetired
+from tidegate.platform.lake.ledger import Ledger
 from tidegate.platform.lake.threads import parallel
 
 #: The seams of the removal of one file, in order. The run has one more seam after all files.
@@ -100,7 +104,7 @@ def remove_loaded(table: Table, batch: Batch, log: Callable[[str], None]) -> Non
     }
     # A duplicate can belong to a file that is in quarantine, wholly or partly. The ledger shows it.
     asked = {row.key: row for row in rows if row.status == Status.DUPLICATE and row.key not in loaded}
-    _settle(table, batch.n, {**_loaded_keys(table, asked), **loaded}, log)
+    _settle(table, batch.n, {**_loaded_keys(table.ledger, asked), **loaded}, log)
 
 
 def retry_noted(
@@ -130,30 +134,32 @@ def retry_noted(
     log(f"after load: {len(some)} files of earlier batches are tried again")
     # A file that fails gets a new note, behind the others, so that it does not delay the other notes.
     until = now() + _NOTED_SECONDS
-    _settle(table, table.ledger.clock().n, _loaded_keys(table, dict.fromkeys(some)), log, lambda: now() < until)
+    _settle(table, table.ledger.clock().n, _loaded_keys(table.ledger, dict.fromkeys(some)), log, lambda: now() < until)
     table.after_notes.put({key: keys[key] for key in sorted(keys)[_MAX_NOTED_FILES:]}, table.spec.max_files)
     table.after_notes.delete(ids)
 
 
-def note_loaded_files(table: Table, present: Mapping[str, str], states: Mapping[str, LastState]) -> int:
+def note_loaded_files(
+    spec: TableSpec, after_notes: AfterNotes, present: Mapping[str, str], states: Mapping[str, LastState]
+) -> int:
     """Note listed files that were loaded and should have been removed. Returns their number.
 
     Args:
         present: etags of the objects under the table's prefix, by key.
         states: the ledger's last states, by key.
     """
-    if not removes_source(table.spec.after_load):
+    if not removes_source(spec.after_load):
         return 0
     left = {
         key: ""
         for key, etag in present.items()
         if key in states and _is_loaded(states[key]) and states[key].etag == etag
     }
-    table.after_notes.put(left, table.spec.max_files)
+    after_notes.put(left, spec.max_files)
     return len(left)
 
 
-def _loaded_keys(table: Table, asked: Mapping[str, LedgerRow | None]) -> dict[str, Loaded]:
+def _loaded_keys(ledger: Ledger, asked: Mapping[str, LedgerRow | None]) -> dict[str, Loaded]:
     """Return the keys whose last bytes are wholly in the table.
 
     Args:
@@ -161,8 +167,8 @@ def _loaded_keys(table: Table, asked: Mapping[str, LedgerRow | None]) -> dict[st
     """
     if not asked:
         return {}
-    version, n = table.ledger.clock()
-    states = table.ledger.memory(version, n, sorted(asked))[1]
+    version, n = ledger.clock()
+    states = ledger.memory(version, n, sorted(asked))[1]
     return {
         key: Loaded.from_state(state, row)
         for key, state in states.items()
@@ -225,7 +231,7 @@ def remove_or_tag(
     def settle(item: tuple[str, Loaded]) -> tuple[str, str, bool | StoreError]:
         key, bytes = item
         try:
-            return key, bytes.etag, _remove_or_tag_file(table, key, bytes)
+            return key, bytes.etag, _remove_or_tag_file(table.spec, table.key, table.source, key, bytes)
         except StoreError as error:
             return key, bytes.etag, error
 
@@ -271,29 +277,29 @@ def _removal_problem(table: Table) -> str | None:
     return None
 
 
-def _remove_or_tag_file(table: Table, key: str, bytes: Loaded) -> bool:
+def _remove_or_tag_file(spec: TableSpec, table: TableKey, source: Bucket, key: str, bytes: Loaded) -> bool:
     """Remove or tag one file. Returns False if the object no longer has the loaded bytes."""
-    after_load, loaded = table.spec.after_load, table.source.version(key, bytes.etag)
+    after_load, loaded = spec.after_load, source.version(key, bytes.etag)
     if isinstance(after_load, MoveOrTag) and after_load.tag:
-        return _tag(table.source.objects, loaded, after_load.tag)
-    moved = isinstance(after_load, MoveOrTag) and _copy(table, loaded, bytes, after_load.move or "")
+        return _tag(source.objects, loaded, after_load.tag)
+    moved = isinstance(after_load, MoveOrTag) and _copy(table, source, loaded, bytes, after_load.move or "")
     if isinstance(after_load, MoveOrTag) and not moved:
         return False
     seam("after-copy")
-    gone = _delete(table.source.objects, loaded)
+    gone = _delete(source.objects, loaded)
     seam("after-delete")
     return gone
 
 
-def _copy(table: Table, loaded: S3Object, bytes: Loaded, folder: str) -> bool:
+def _copy(key: TableKey, source: Bucket, loaded: S3Object, bytes: Loaded, folder: str) -> bool:
     """Copy a file to its destination. Returns False if the source has changed and no earlier copy exists.
 
     The copy has the plain name if that is free, and otherwise a name with the etag, which only such a copy has.
     """
     bucket, path = S3Address.parse(folder)
-    relative = loaded.address.key[len(table.key.prefix) :]
+    relative = loaded.address.key[len(key.prefix) :]
     plain, own = (S3Address(bucket, moved_key(path, relative, etag)) for etag in ("", loaded.etag))
-    objects = table.source.objects
+    objects = source.objects
 
     def present(target: S3Address) -> S3Found | None:
         match objects.head(*target):

@@ -13,12 +13,16 @@ from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.batch import Batch, Create, Evolve, Remove
 from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow, Status, shorten_reason
 from tidegate.platform.core.bronze.plan import BatchDraft, Plan
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.log_paths import copy_path, log_path
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_types import Struct
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.lake_root.batches import Batches
 from tidegate.platform.lake.ledger import recorded_rows
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import BatchRefusal
 
 _LEDGER_COLUMNS = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
@@ -72,15 +76,15 @@ def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str
         AssertionError: the server cannot read the batch. Nothing is decided.
     """
     batch = _draft_batch(table, draft, prepared, run_id).seal()
-    _require_readable(table, batch)
+    _require_readable(table.delta, batch)
     return table.batches.decide(batch)
 
 
-def _require_readable(table: Table, batch: Batch) -> None:
+def _require_readable(delta: Delta, batch: Batch) -> None:
     reasons: dict[str, str] = {}
     for part in _parts(batch):
         rows = json.dumps(recorded_rows(part), ensure_ascii=False)
-        for refusal in table.delta.check_batch(part.to_json(), rows, _LEDGER_COLUMNS):
+        for refusal in delta.check_batch(part.to_json(), rows, _LEDGER_COLUMNS):
             key = _key(part, refusal)
             if key is None:
                 where = f"{refusal.part} {refusal.place}: " if refusal.part else ""
@@ -117,8 +121,8 @@ def _row_without_object(row: LedgerRow, reason: str) -> LedgerRow:
 
 
 def _draft_batch(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str) -> Batch:
-    removes, dropped = _removals(table, draft)
-    create, evolve = _columns(table, draft, prepared)
+    removes, dropped = _removals(table.key, table.delta, draft)
+    create, evolve = _columns(table.spec, table.table_key, table.lake.id, draft, prepared)
     return Batch(
         lake=table.lake.id,
         table=table.table_key,
@@ -135,26 +139,26 @@ def _draft_batch(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_i
         evolve=evolve,
         objects=tuple(prepared.objects),
         columns=_columns_of_output(prepared) if draft.birth.output else None,
-        sent_until=_sent_until(table, draft, prepared),
+        sent_until=_sent_until(table.spec, table.batches, draft, prepared),
         signals=tuple(draft.plan.signals),
         run_id=run_id,
         decided_at=datetime.now(UTC).isoformat(),
     )
 
 
-def _sent_until(table: Table, draft: BatchDraft, prepared: PreparedBatch) -> int | None:
+def _sent_until(spec: TableSpec, batches: Batches, draft: BatchDraft, prepared: PreparedBatch) -> int | None:
     """Return the batch's `sent_until`. One that brings no rows, as one that forgets, has that of the batch before."""
-    if prepared.sent_until is None and table.spec.row_queue:
-        return newest_sent_before(table, draft.n)
+    if prepared.sent_until is None and spec.row_queue:
+        return newest_sent_before(batches, draft.n)
     return prepared.sent_until
 
 
-def _removals(table: Table, draft: BatchDraft) -> tuple[list[Remove], list[LedgerRow]]:
-    prefix = table.key.prefix
+def _removals(table: TableKey, delta: Delta, draft: BatchDraft) -> tuple[list[Remove], list[LedgerRow]]:
+    prefix = table.prefix
     paths = {
         key: [log_path(key, prefix), copy_path(key, draft.states[key].etag or "", prefix)] for key in draft.plan.drop
     }
-    live = table.delta.live_entries(draft.birth.location, [path for both in paths.values() for path in both])
+    live = delta.live_entries(draft.birth.location, [path for both in paths.values() for path in both])
     removes = [live[path] for both in paths.values() for path in both if path in live]
     rows = [
         was_live if any(path in live for path in paths[key]) else was_not
@@ -163,13 +167,17 @@ def _removals(table: Table, draft: BatchDraft) -> tuple[list[Remove], list[Ledge
     return removes, rows
 
 
-def _columns(table: Table, draft: BatchDraft, prepared: PreparedBatch) -> tuple[Create | None, Evolve | None]:
+def _columns(
+    spec: TableSpec, table_key: str, lake_id: str, draft: BatchDraft, prepared: PreparedBatch
+) -> tuple[Create | None, Evolve | None]:
     """Return the birth of the table, or its new columns or properties, if the adds need one of them."""
     if not prepared.adds or (prepared.schema == prepared.base and not prepared.schema.stale):
         return None, None
     schema, needed = prepared.schema.to_delta()
     if prepared.base is None:
-        properties = table_properties(table, draft.birth.generation, registered=draft.birth.registered)
+        properties = table_properties(
+            spec, table_key, lake_id, draft.birth.generation, registered=draft.birth.registered
+        )
         return Create(schema, {**properties, **needed}, draft.birth.name), None
     return None, Evolve(Struct(prepared.base.fields), Struct(schema.fields), needed)
 
@@ -181,10 +189,12 @@ def _columns_of_output(prepared: PreparedBatch) -> TableSchema | None:
     return prepared.base
 
 
-def table_properties(table: Table, generation: str, *, registered: bool) -> dict[str, str]:
+def table_properties(
+    spec: TableSpec, table_key: str, lake_id: str, generation: str, *, registered: bool
+) -> dict[str, str]:
     """Return the Delta properties of a bronze table."""
-    properties = {"tidegate.lake": table.lake.id, "tidegate.generation": generation, "tidegate.table": table.table_key}
-    if registered or table.spec.has_inventories:
+    properties = {"tidegate.lake": lake_id, "tidegate.generation": generation, "tidegate.table": table_key}
+    if registered or spec.has_inventories:
         # Delta 4.4 refuses a file retention that is longer than the retention of the log.
         properties["delta.deletedFileRetentionDuration"] = _RETENTION
         properties["delta.logRetentionDuration"] = _RETENTION

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from tidegate.platform.bronze.completion.datasets import plan_datasets
 from tidegate.platform.bronze.prepare.parquet_candidates import probe_with_footer
@@ -15,10 +16,13 @@ from tidegate.platform.core.bronze.ledger import LastState
 from tidegate.platform.core.bronze.manifest import is_note, is_rebuild
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, PlannedHint, keep_first_bytes, make_plan
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.platform.core.routing.event_type import EventTypes
+from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
+from tidegate.platform.lake.lake_root.waiting_notes import WaitingSignals
 from tidegate.platform.lake.ledger import Clock
 from tidegate.platform.lake.threads import parallel
 
@@ -44,15 +48,17 @@ def look(
         table.inbox.delete(manifest.id for manifest in manifests)  # They only let the table rest, and nothing waits.
         return None
     taken = [PlannedHint(hint, manifest.id) for manifest in manifests for hint in manifest.hints]
-    taken += waiting_deliveries(table, taken)
+    taken += waiting_deliveries(table.spec, table.waiting_signals, taken)
     keys = list(dict.fromkeys(item.hint.key for item in taken))
     previous, states = table.ledger.memory(clock.version, clock.n, keys)
     if table.spec.completion:
         birth = table.lake.ensure_birth(table, keys[0])
-        plan, states, found = plan_datasets(table, clock, taken, states, probes, registered=birth.registered)
+        plan, states, found = plan_datasets(
+            table, clock, taken, states, partial(probes, table.spec, table.source), registered=birth.registered
+        )
         _require_bucket(table, found)
     else:
-        found = probes(table, keys, states, {item.hint.key: item.hint.size for item in taken})
+        found = probes(table.spec, table.source, keys, states, {item.hint.key: item.hint.size for item in taken})
         _require_bucket(table, found)
         birth = table.lake.ensure_birth(table, keys[0])
         # An object of a row queue's messages is not an event of S3.
@@ -64,14 +70,16 @@ def look(
         keep_first_bytes(plan)
     keep_first_part(plan)
     if not allow_removals:
-        guard_removals(table, birth, len(plan.drop), [manifest.id for manifest in waiting[len(ids) :]])
+        guard_removals(
+            table.inbox, table.delta, birth, len(plan.drop), [manifest.id for manifest in waiting[len(ids) :]]
+        )
     return BatchDraft(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan, states)
 
 
 def _require_bucket(table: Table, found: Mapping[str, Probe]) -> None:
     """Raise an error if S3's answers are about the bucket or the whole table, and not about its objects."""
     if any(isinstance(probe, S3Gone) for probe in found.values()):
-        require_bucket(table)
+        require_bucket(table.key, table.table_key, table.source)
     denied = {key: probe.detail for key, probe in found.items() if isinstance(probe, S3Forbidden)}
     own = any(probe.of_the_object for probe in found.values() if isinstance(probe, S3Forbidden))
     if not own and not any(isinstance(probe, S3Found | S3Gone) for probe in found.values()):
@@ -107,7 +115,8 @@ def _select_manifests(waiting: Sequence[WaitingManifest], max_hints: int) -> lis
 
 
 def probes(
-    table: Table,
+    spec: TableSpec,
+    source: Bucket,
     keys: Sequence[str],
     states: Mapping[str, LastState],
     sizes: Mapping[str, int | None],
@@ -118,24 +127,28 @@ def probes(
     file, or all bytes of another small object.
 
     Args:
+        spec: the configuration of the table.
+        source: the bucket of its files.
         keys: keys under the table's prefix.
         states: the ledger's last states, by key.
         sizes: bytes of the objects according to their events, by key.
     """
-    small = SmallObjects(table.source)
+    small = SmallObjects(source)
 
     def probe(key: str) -> tuple[str, Probe]:
         if key in states:
-            return key, table.source.head(key)
-        format = table.spec.format or format_of(key)
+            return key, source.head(key)
+        format = spec.format or format_of(key)
         if format and FORMATS[format].footer:
-            return key, probe_with_footer(table.source, key)
+            return key, probe_with_footer(source, key)
         return key, small.probe(key, sizes.get(key))
 
     return dict(parallel(probe, keys))
 
 
-def waiting_deliveries(table: Table, taken: Sequence[PlannedHint]) -> list[PlannedHint]:
+def waiting_deliveries(
+    spec: TableSpec, waiting_signals: WaitingSignals, taken: Sequence[PlannedHint]
+) -> list[PlannedHint]:
     """Return hints of the deliveries that wait and that no hint of the batch names.
 
     S3 writes the checksum last. Where the bucket is replicated, other objects may come after it. Their events are not
@@ -144,8 +157,8 @@ def waiting_deliveries(table: Table, taken: Sequence[PlannedHint]) -> list[Plann
     Args:
         taken: the hints of the batch.
     """
-    if not table.spec.has_inventories or not taken:
+    if not spec.has_inventories or not taken:
         return []
     named = {item.hint.key for item in taken}
-    waiting = table.waiting_signals.read_all()
+    waiting = waiting_signals.read_all()
     return [PlannedHint(Hint(key, Listed()), taken[-1].manifest) for key in waiting if key not in named]

@@ -11,7 +11,7 @@ from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.bronze.plan import Candidate, Plan, candidate_hints, followers_rows
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.aws.s3 import NotWritable, ObjectArchived, ObjectForbidden, ObjectRefused, StoreError
-from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.lake_root.store import LakeStore
 
 
 @dataclass
@@ -131,10 +131,10 @@ class PreparedBatch:
         self.rows += [*followers_rows(self.plan, candidate.key, candidate.found), row]
 
 
-def keep_named_folders(table: Table, prepared: PreparedBatch, rows: Iterable[LedgerRow]) -> None:
+def keep_named_folders(store: LakeStore, prepared: PreparedBatch, rows: Iterable[LedgerRow]) -> None:
     """Remove the folders that a preparation made, except those that rows name."""
     named = {row.bad_rows_folder for row in rows}
     for folder in [*prepared.folders]:
         if folder not in named:
-            table.lake.store.remove_folder(folder)
+            store.remove_folder(folder)
             prepared.folders.remove(folder)

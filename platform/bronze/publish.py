@@ -9,8 +9,9 @@ from tidegate.platform.core.bronze.batch import Batch, OutputObject
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.seams import seam
-from tidegate.platform.lake.aws.s3 import ObjectGone, StoreError
+from tidegate.platform.lake.aws.s3 import ObjectGone, ObjectStore, StoreError
 from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.threads import parallel
 
 #: The seam within the step: some of the objects are copied.
@@ -40,16 +41,16 @@ def publish(table: Table, batch: Batch, *, found: bool) -> None:
         pass
 
 
-def clear_staged(table: Table, batch: Batch) -> None:
+def clear_staged(store: LakeStore, batch: Batch) -> None:
     """Delete what was staged for a batch that the ledger has recorded, and for earlier ones.
 
     Runs that died before they decided a batch, or that lost the race for it, left objects that no batch names. A later
     batch names none of them, because the folder of a staged object begins with the number of its batch. So a batch
     without objects ends them too.
     """
-    if batch.location != table.lake.store.uri("outputs", batch.table):
+    if batch.location != store.uri("outputs", batch.table):
         return
-    objects, (bucket, location) = table.lake.store.objects, S3Address.parse_s3a(batch.location)
+    objects, (bucket, location) = store.objects, S3Address.parse_s3a(batch.location)
     folder = f"{location}/{batch.generation}/"
     keys = [item.key for item in objects.list_under(bucket, folder)]
     objects.delete(bucket, [key for key in keys if _number(key.removeprefix(folder)) <= batch.n])
@@ -64,14 +65,14 @@ def _number(name: str) -> float:
 def _copy(table: Table, batch: Batch, item: OutputObject, *, found: bool) -> bool:
     """Copy an object, if it is not there. Returns False if the ledger has the batch: nothing is left to copy then."""
     objects, target = table.lake.store.objects, S3Address(item.bucket, item.key)
-    if found and _has_property(table, item):
+    if found and _has_property(table.lake.store.objects, item):
         return True
     try:
         objects.publish(S3Address(table.lake.store.bucket, item.staged), target)
     except ObjectGone:
         # The ledger's row comes before the end of the staged objects, and so does a reset's retirement. A reader of the
         # output may have removed the object since.
-        if _has_property(table, item):
+        if _has_property(table.lake.store.objects, item):
             return True
         if table.ledger.clock().n >= batch.n:
             return False
@@ -84,6 +85,6 @@ def _copy(table: Table, batch: Batch, item: OutputObject, *, found: bool) -> boo
     return True
 
 
-def _has_property(table: Table, item: OutputObject) -> bool:
-    state = table.lake.store.objects.head(item.bucket, item.key)
+def _has_property(objects: ObjectStore, item: OutputObject) -> bool:
+    state = objects.head(item.bucket, item.key)
     return isinstance(state, S3Found) and state.size == item.size

@@ -12,11 +12,14 @@ from tidegate.platform.core.bronze.ledger import Effort
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.completion.waiting_datasets import MAX_SIGNALS, WaitingDatasets
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.lake_root.inbox import WaitingManifest
-from tidegate.platform.lake.ledger import Clock
+from tidegate.platform.lake.lake_root.batches import Batches
+from tidegate.platform.lake.lake_root.inbox import TableInbox, WaitingManifest
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.ledger import Clock, Ledger
 from tidegate.platform.lake.spark.results import CommitResult
 from tidegate.platform.lake.sql_names import SqlNames
 
@@ -52,19 +55,19 @@ def finish(table: Table, batch: Batch, log: Callable[[str], None], *, void: bool
     """Finish a batch after the ledger's append. Repeating it changes nothing."""
     if batch.create or batch.n == 1:
         SqlNames(table.lake).name_table(table.table_key)
-    clear_staged(table, batch)
+    clear_staged(table.lake.store, batch)
     if void:
         # Nothing was committed, so every hint goes back. The manifests still exist, because they are deleted last.
         taken = table.inbox.read(batch.manifests)
         hints = [hint for manifest in taken for hint in manifest.hints]
     else:
         hints = list(batch.deferred)
-    if hints and _still_deferring(table, batch):
+    if hints and _still_deferring(table.inbox, batch):
         table.inbox.put([Manifest.from_deferred(batch.table, batch.n, batch.digest, hints)])
     seam("record-deferred")
     if not void:
         table.waiting_signals.update(batch.n, batch.signals)
-        note_waiting(table)
+        note_waiting(table.spec, table.table_key, table.ledger, table.lake.store)
     seam("record-signals")
     if not void:
         remove_loaded(table, batch, log)
@@ -73,40 +76,40 @@ def finish(table: Table, batch: Batch, log: Callable[[str], None], *, void: bool
     seam("record-manifests")
 
 
-def _still_deferring(table: Table, batch: Batch) -> bool:
+def _still_deferring(inbox: TableInbox, batch: Batch) -> bool:
     """Return whether the deferred hints must still be put back.
 
     The manifests are deleted last, so if they are gone the batch is finished. Without this check a run that slept
     meanwhile would put back hints that a later batch has decided.
     """
-    waiting = {manifest.id for manifest in table.inbox.waiting_manifests()}
+    waiting = {manifest.id for manifest in inbox.waiting_manifests()}
     put = any(manifest.startswith(Manifest.deferred_prefix(batch.n, batch.digest)) for manifest in waiting)
     return not put and not waiting.isdisjoint(batch.manifests)
 
 
-def find_unfinished(table: Table, clock: Clock, waiting: Sequence[WaitingManifest]) -> Batch | None:
+def find_unfinished(batches: Batches, clock: Clock, waiting: Sequence[WaitingManifest]) -> Batch | None:
     """Return batch n if a run died after recording it and before deleting all its manifests."""
     if clock.n == 0 or not waiting:
         return None
-    batch = table.batches.read(clock.n)
+    batch = batches.read(clock.n)
     return batch if batch and not {manifest.id for manifest in waiting}.isdisjoint(batch.manifests) else None
 
 
-def note_waiting(table: Table) -> WaitingDatasets | None:
+def note_waiting(spec: TableSpec, table_key: str, ledger: Ledger, store: LakeStore) -> WaitingDatasets | None:
     """Write what waits in a table, as its ledger says now, and return it. None if the table has no signals."""
-    if not table.spec.completion:
+    if not spec.completion:
         return None
-    signals = SignalName.parse(table.spec.completion).regex
-    waiting = table.ledger.waiting_datasets(table.ledger.clock().version, signals, MAX_SIGNALS)
-    table.lake.store.waiting_notes.write(table.table_key, waiting)
+    signals = SignalName.parse(spec.completion).regex
+    waiting = ledger.waiting_datasets(ledger.clock().version, signals, MAX_SIGNALS)
+    store.waiting_notes.write(table_key, waiting)
     return waiting
 
 
-def noted_waiting(table: Table) -> WaitingDatasets | None:
+def noted_waiting(spec: TableSpec, table_key: str, ledger: Ledger, store: LakeStore) -> WaitingDatasets | None:
     """Return what waited in a table when its last batch was recorded. None if the table has no signals.
 
     A note that is missing, because it was lost or `completion` is new, is written.
     """
-    if not table.spec.completion:
+    if not spec.completion:
         return None
-    return table.lake.store.waiting_notes.read(table.table_key) or note_waiting(table)
+    return store.waiting_notes.read(table_key) or note_waiting(spec, table_key, ledger, store)

@@ -6,28 +6,31 @@ from collections.abc import Sequence
 
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.errors import DataError
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import StoreError
-from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.lake_root.inbox import TableInbox
+from tidegate.platform.lake.spark.delta import Delta
 
 #: A batch stops if it removes at least this many files, and more than this share of the live files.
 REMOVAL_FLOOR = 10
 REMOVAL_SHARE = 0.5
 
 
-def require_bucket(table: Table) -> None:
+def require_bucket(key: TableKey, table_key: str, source: Bucket) -> None:
     """Raise an error if a table's bucket does not exist. Its files then do not count as removed.
 
     Raises:
         StoreError: the bucket does not exist, or S3 did not answer.
     """
-    if not table.source.exists():
+    if not source.exists():
         raise StoreError(
-            f"the source bucket s3://{table.key.bucket} does not exist. No file of {table.table_key} is recorded "
+            f"the source bucket s3://{key.bucket} does not exist. No file of {table_key} is recorded "
             "as removed. Restore the bucket, or remove the table from lake.yaml"
         )
 
 
-def guard_removals(table: Table, birth: Birth, gone: int, waiting: Sequence[str]) -> None:
+def guard_removals(inbox: TableInbox, delta: Delta, birth: Birth, gone: int, waiting: Sequence[str]) -> None:
     """Raise an error before most files of a registered table are removed, at once or batch by batch.
 
     Args:
@@ -39,8 +42,8 @@ def guard_removals(table: Table, birth: Birth, gone: int, waiting: Sequence[str]
     """
     if not birth.registered or gone < REMOVAL_FLOOR:
         return
-    behind = sum(hint.reports_removal for manifest in table.inbox.read(waiting) for hint in manifest.hints)
-    live = table.delta.table_state(birth.location).files
+    behind = sum(hint.reports_removal for manifest in inbox.read(waiting) for hint in manifest.hints)
+    live = delta.table_state(birth.location).files
     if gone + behind > REMOVAL_SHARE * live:
         raise DataError(
             f"{gone + behind} of {live} live files of bronze.{birth.name} are gone from S3, or were overwritten, at "

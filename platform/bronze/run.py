@@ -32,13 +32,17 @@ from tidegate.platform.bronze.reconcile.listing import list_generation, list_pre
 from tidegate.platform.bronze.record import find_unfinished, finish, record
 from tidegate.platform.catalog import sync_table
 from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.manifest import is_taken
 from tidegate.platform.core.bronze.plan import BatchDraft
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.seams import seam
+from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
 from tidegate.platform.lake.ledger import Clock
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import CommitResult
 from tidegate.platform.maintenance.compaction import compact, is_due
 
@@ -113,7 +117,7 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
     if done:
         # After its first batch a table is not compacted, so its birth is known. A request that fails here would end the
         # run without the report of its batches.
-        _compact(present, done[0].batch, done[-1].batch, listener.log)
+        _compact(present.birth, present.delta, done[0].batch, done[-1].batch, listener.log)
     if any(result.batch.create or result.batch.evolve for result in done):
         sync_table(table.lake, table.table_key, listener.log)
     return done
@@ -134,7 +138,7 @@ def _next_batch(
     begun = time.monotonic()
     clock, log = table.ledger.clock(), listener.log
     waiting: Sequence[WaitingManifest] | None = table.inbox.waiting_manifests()
-    if half_recorded := find_unfinished(table, clock, waiting or ()):
+    if half_recorded := find_unfinished(table.batches, clock, waiting or ()):
         log(f"batch {clock.n} is in the ledger, but its manifests are still in the inbox: finishing it")
         header = table.ledger.header(clock.version, clock.n)
         outcome, version = (header.outcome, header.bronze_version) if header else ("committed", -1)
@@ -145,7 +149,7 @@ def _next_batch(
     if result := continue_decided(table, clock, options, log):
         return result
     if not options.listing:  # A person may ask for a table that rests.
-        require_awake(table, waiting or ())
+        require_awake(table.table_key, waiting or ())
     lists = options.listing and first
     if _list(table, clock, options, listener, lists=lists):
         waiting = None
@@ -164,11 +168,11 @@ def _next_batch(
     if draft.plan.candidates and seconds < _WORTH_SECONDS:
         log("WARNING: listing took so long that this run has no time to read files: the next run reads them")
         return None
-    with limit_reading(table, draft.plan, seconds):
+    with limit_reading(table.table_key, table.inbox, table.delta, draft.plan, seconds):
         prepared, batch = _prepare_and_decide(table, draft, options.run_id, log)
     seam("decide")
     result = land(table, batch, options, log, found=False, begun=begun)
-    _warn_about_doubts(table, draft, prepared, batch, log)
+    _warn_about_doubts(table.spec, table.source, draft, prepared, batch, log)
     return result
 
 
@@ -183,10 +187,10 @@ def _prepare_and_decide(
     except UnreadableFiles as refused:
         log(f"WARNING: {refused}. They are quarantined, and the batch is prepared again without them")
         refused.withdraw(draft.plan)
-        keep_named_folders(table, prepared, refused.rows)
+        keep_named_folders(table.lake.store, prepared, refused.rows)
         prepared = prepare(table, draft)
         batch = decide(table, draft, prepared, run_id)
-    keep_named_folders(table, prepared, batch.rows)  # Another run may have decided the batch.
+    keep_named_folders(table.lake.store, prepared, batch.rows)  # Another run may have decided the batch.
     return prepared, batch
 
 
@@ -245,21 +249,26 @@ def _warn_of_changed_inputs(draft: BatchDraft, log: Callable[[str], None]) -> No
 
 
 def _warn_about_doubts(
-    table: Table, draft: BatchDraft, prepared: PreparedBatch, batch: Batch, log: Callable[[str], None]
+    spec: TableSpec,
+    source: Bucket,
+    draft: BatchDraft,
+    prepared: PreparedBatch,
+    batch: Batch,
+    log: Callable[[str], None],
 ) -> None:
     """Warn about columns that a first load may have read differently from what the producer intended."""
     if prepared.base or draft.birth.registered or not prepared.schema.fields:
         return
     entered = {row.key for row in batch.rows if row.status == Status.COMMITTED}
     candidates = [candidate for candidate in draft.plan.candidates if candidate.key in entered]
-    doubts = birth_doubts(table, candidates, prepared.schema)
-    if doubts and table.spec.personal:
+    doubts = birth_doubts(spec, source, candidates, prepared.schema)
+    if doubts and spec.personal:
         # A doubt quotes values, and Dagster keeps the log.
         doubts = [f"{len(doubts)} doubts about the columns that the first files gave: `tidegate infer` shows them"]
     for line in doubts:
         log(f"WARNING: {line}")
 
 
-def _compact(table: Table, first: Batch, last: Batch, log: Callable[[str], None]) -> None:
-    if last.commits and table.birth and not table.birth.registered and is_due(first.n - 1, last.n):
-        compact(table.delta, last.location, f"bronze.{table.birth.name}", log)
+def _compact(birth: Birth | None, delta: Delta, first: Batch, last: Batch, log: Callable[[str], None]) -> None:
+    if last.commits and birth and not birth.registered and is_due(first.n - 1, last.n):
+        compact(delta, last.location, f"bronze.{birth.name}", log)

@@ -17,12 +17,14 @@ from tidegate.platform.bronze.reconcile.listing import list_generation
 from tidegate.platform.bronze.run import continue_decided, land
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Plan
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError, UnavailableError
 from tidegate.platform.core.forgetting.subject_columns import absent_subject, forgotten_by
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.spark.commit_retry import repeat_call
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.session import command
 from tidegate.platform.lake.suppression import SubjectProblem, Suppression
@@ -67,23 +69,22 @@ class Erased:
         return Erased(*(getattr(self, name) + getattr(other, name) for name in self.__dataclass_fields__))
 
 
-def held_files(table: Table, suppression: Suppression) -> list[HeldFile]:
+def held_files(spec: TableSpec, birth: Birth | None, delta: Delta, suppression: Suppression) -> list[HeldFile]:
     """Return the live data files of a bronze table that hold rows of forgotten subjects. Nothing is changed.
 
     Raises:
         DataError: the table is registered or an output.
         SubjectProblem: no row of the table can name a person.
     """
-    birth = table.birth
     if birth is None:
         return []
     _require_loaded(birth)
-    state = table.delta.table_state(birth.location)
+    state = delta.table_state(birth.location)
     if not state.exists or not state.schema.fields:
         return []
     if why := absent_subject(suppression.subject, state.schema.fields):
-        raise SubjectProblem(f"bronze.{table.spec.name}: {why}")
-    rows = table.delta.session.read.format("delta").load(birth.location)
+        raise SubjectProblem(f"bronze.{spec.name}: {why}")
+    rows = delta.session.read.format("delta").load(birth.location)
     rows = rows.withColumns(
         {"_tidegate_path": F.col("_metadata.file_path"), "_tidegate_size": F.col("_metadata.file_size")}
     )
@@ -141,7 +142,7 @@ def erase_from_bronze(
             done = done.plus(erasing)
             log(f"{erasing.rows} rows in {erasing.files} files of bronze.{birth.name} left it with batch {batch.n}")
             if is_last:
-                _end(table, birth, log)
+                _end(table.spec, table.delta, birth, log)
                 return done
     raise UnavailableError(f"the rows could not leave {table.table_key} in {_MAX_BATCHES} batches: run it again")
 
@@ -154,10 +155,10 @@ def _require_loaded(birth: Birth) -> None:
         )
 
 
-def _end(table: Table, birth: Birth, log: Callable[[str], None]) -> None:
+def _end(spec: TableSpec, delta: Delta, birth: Birth, log: Callable[[str], None]) -> None:
     """Record the subject, and write the files again of which a user's DELETE hides rows by a deletion vector."""
-    session, location, personal = table.delta.session, birth.location, table.spec.personal
-    state = table.delta.table_state(location)
+    session, location, personal = delta.session, birth.location, spec.personal
+    state = delta.table_state(location)
     if not state.schema.fields or personal is None:
         return
     record = forgotten_by(personal.kind, personal.subject)
@@ -173,7 +174,7 @@ def _end(table: Table, birth: Birth, log: Callable[[str], None]) -> None:
 def _prepare_erasure(table: Table, suppression: Suppression, draft: BatchDraft) -> tuple[PreparedBatch, Erased, bool]:
     """Return a batch, what it takes out of the table, and whether nothing is left after it."""
     prepared = PreparedBatch(draft.plan)
-    base = present_schema(table, draft)
+    base = present_schema(table.spec, table.batches, table.delta, draft)
     if base is None:
         return prepared, Erased(), True
     prepared.base = prepared.schema = base
@@ -181,7 +182,7 @@ def _prepare_erasure(table: Table, suppression: Suppression, draft: BatchDraft) 
     held: list[HeldFile] = []
 
     def first_batch() -> list[HeldFile]:
-        held[:] = held_files(table, suppression)
+        held[:] = held_files(table.spec, table.birth, table.delta, suppression)
         return _first_batch(held)
 
     name = f"bronze.{draft.birth.name}"

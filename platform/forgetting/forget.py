@@ -15,7 +15,7 @@ that runs left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from ulid import ULID
 
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.forgetting.request import ForgetRequest, GoneRows, SubjectKey, gone_rows
@@ -40,6 +41,7 @@ from tidegate.platform.forgetting.shared_keys import compute_shared_keys, merged
 from tidegate.platform.forgetting.silver_rows import erase_from_silver, purge_silver, refuse_personal_keys
 from tidegate.platform.forgetting.subject_search import Found, count_total, find, tables_of, unsearched_folders
 from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.lake_root.forget_requests import Forgotten
 from tidegate.platform.lake.suppression import Suppression, subject_key
 
 #: The seams of forgetting, in order. Each is right after the step that it is named for.
@@ -99,8 +101,8 @@ def search_subjects(lake: Lake, kind: str, subjects: Sequence[str]) -> list[Foun
         StoreError: S3 did not answer.
     """
     _refuse_unlikely(subjects)
-    key = _key(lake, kind)
-    refuse_personal_keys(lake, tables_of(lake, kind))
+    key = _key(lake.config, lake.store.forgotten, lake.environ, kind)
+    refuse_personal_keys(lake, tables_of(lake.config, kind))
     digests = frozenset(map(key.digest, subjects))
     return find(lake, kind, lambda spec: Suppression.from_digests(spec, key, digests))
 
@@ -125,8 +127,8 @@ def ask(lake: Lake, kind: str, subjects: Sequence[str], by: str) -> ForgetReques
     _refuse_unlikely(subjects)
     if lake.config.forget is None:
         raise DataError("lake.yaml has no `forget`: add it, with the place of a secret")
-    key, now = _key(lake, kind), datetime.now(UTC).replace(microsecond=0)
-    refuse_personal_keys(lake, tables_of(lake, kind))
+    key, now = _key(lake.config, lake.store.forgotten, lake.environ, kind), datetime.now(UTC).replace(microsecond=0)
+    refuse_personal_keys(lake, tables_of(lake.config, kind))
     digests = tuple(dict.fromkeys(map(key.digest, subjects)))
     until = now + timedelta(days=lake.config.forget.days)
     request = ForgetRequest(str(ULID()), by, now, until, kind, key.check, digests)
@@ -164,7 +166,7 @@ def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: Non
     for kind in sorted({table.request.kind for table in progress(lake) if not table.done}):
         waiting = [table for table in progress(lake) if table.request.kind == kind and not table.done]
         for table in waiting:
-            _require_tables(lake, table.request)
+            _require_tables(lake.config, lake.store.forgotten, table.request)
         now = datetime.now(UTC)
         if all(table.due and table.due > now for table in waiting):
             for table in waiting:
@@ -174,22 +176,22 @@ def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: Non
             _note_found(lake, table.request, log)
         taken = _erase(lake, kind, run_id, log)
         for table in waiting:
-            _note_erased(lake, table.request, taken, run_id, is_alone=len(waiting) == 1)
+            _note_erased(lake.store.forgotten, table.request, taken, run_id, is_alone=len(waiting) == 1)
         seam("forget-erased")
         _finish(lake, kind, [table.request for table in waiting], run_id, log)
     states = progress(lake)
     for kind in sorted({state.request.kind for state in states}):
         erase_late_messages(lake, kind, log)
-        erase_late_copies(lake, tables_of(lake, kind), log)
+        erase_late_copies(lake.store, tables_of(lake.config, kind), log)
     return states
 
 
-def _require_tables(lake: Lake, request: ForgetRequest) -> None:
+def _require_tables(config: LakeConfig, forgotten: Forgotten, request: ForgetRequest) -> None:
     """Check that every table that had something of a request's subjects can be searched, and its files deleted."""
-    notes = (lake.store.forgotten.note(request.id, step) for step in (FOUND, ERASED))
+    notes = (forgotten.note(request.id, step) for step in (FOUND, ERASED))
     tables = [table for note in notes if note for table in note["tables"]]
     had = {table["table"] for table in tables if table["bronze"] or table["silver"] or table["kept"]}
-    if missing := sorted(had - {spec.name for spec in tables_of(lake, request.kind)}):
+    if missing := sorted(had - {spec.name for spec in tables_of(config, request.kind)}):
         raise DataError(
             f"request {request.id} found rows of its persons in {', '.join(missing)}, and lake.yaml no longer has it "
             f"with `personal.subject` of the kind {request.kind!r}: put that back until the request is done"
@@ -199,16 +201,16 @@ def _require_tables(lake: Lake, request: ForgetRequest) -> None:
 def _erase(lake: Lake, kind: str, run_id: str, log: Callable[[str], None]) -> list[GoneRows]:
     """Delete what the lake has of the subjects of a kind. Returns what left each table."""
     taken: list[GoneRows] = []
-    for spec in tables_of(lake, kind):
+    for spec in tables_of(lake.config, kind):
         table = lake.table(spec.table_key.encode())
         suppression = _require_suppression(lake, spec)
         silver, emptied = _erase_from_silver(lake, table, suppression, run_id, log)
         bronze = erase_from_bronze(table, suppression, run_id, log).rows
         seam("forget-bronze")
-        purge_silver(lake, table, log)
-        lines = erase_kept_objects(lake, table, suppression)
+        purge_silver(lake.delta, lake.store, table.spec, log)
+        lines = erase_kept_objects(lake.config, lake.store, table, suppression)
         log(f"{lines} lines and messages of {spec.name} left the quarantine and the row objects")
-        if copies := erase_staged_copies(lake, table.table_key):
+        if copies := erase_staged_copies(lake.store, table.table_key):
             log(f"{copies} copies of whole objects of {spec.name} left staging/")
         taken.append(GoneRows(spec.name, bronze, silver, lines, emptied))
         seam("forget-objects")
@@ -229,12 +231,12 @@ def _erase_from_silver(
     Bronze still has the rows of the subjects: they show which keys these are.
     """
     merged = merged_batch(lake, table.spec)
-    compute_shared_keys(lake, table, suppression, run_id, log)
+    compute_shared_keys(lake, table.spec, table.birth, suppression, run_id, log)
     seam("forget-shared-keys")
-    taken = erase_from_silver(lake, table, suppression, run_id, log)
+    taken = erase_from_silver(lake.delta, lake.store, table, suppression, run_id, log)
     if merged_batch(lake, table.spec) != merged:
         # A merge in between may have let a row of another person keep a value of a row that has left only now.
-        compute_shared_keys(lake, table, suppression, f"{run_id}, again", log)
+        compute_shared_keys(lake, table.spec, table.birth, suppression, f"{run_id}, again", log)
     return taken
 
 
@@ -243,11 +245,11 @@ def _finish(lake: Lake, kind: str, requests: Sequence[ForgetRequest], run_id: st
     due = [table for table in map(partial(_progress, lake), requests) if table.due and table.due <= datetime.now(UTC)]
     if not due:
         return
-    for spec in tables_of(lake, kind):
+    for spec in tables_of(lake.config, kind):
         end_old_versions(lake, spec)
     seam("forget-vacuum")
     for table in due:
-        _note(lake, table.request.id, DONE, {"run": run_id})
+        _note(lake.store.forgotten, table.request.id, DONE, {"run": run_id})
         log(f"request {table.request.id} is done")
     seam("forget-done")
 
@@ -259,7 +261,7 @@ def _progress(lake: Lake, request: ForgetRequest) -> Progress:
     at = datetime.fromisoformat(erased["at"])
     if done:
         return Progress(request, at, at, datetime.fromisoformat(done["at"]))
-    kept = max((longest_retention(lake, spec) for spec in tables_of(lake, request.kind)), default=timedelta())
+    kept = max((longest_retention(lake, spec) for spec in tables_of(lake.config, request.kind)), default=timedelta())
     return Progress(request, at, at + kept)
 
 
@@ -267,22 +269,24 @@ def _note_found(lake: Lake, request: ForgetRequest, log: Callable[[str], None]) 
     """Record what the lake had of a request's subjects, before anything is deleted. A repeated call keeps the first."""
     if lake.store.forgotten.note(request.id, FOUND) is not None:
         return
-    key = _key(lake, request.kind)
+    key = _key(lake.config, lake.store.forgotten, lake.environ, request.kind)
     found = find(lake, request.kind, lambda spec: Suppression.from_digests(spec, key, frozenset(request.digests)))
     others = unsearched_folders(lake)
-    subjects = {spec.name: spec.personal.subject for spec in tables_of(lake, request.kind) if spec.personal}
+    subjects = {spec.name: spec.personal.subject for spec in tables_of(lake.config, request.kind) if spec.personal}
     tables = [asdict(table) for table in found]
     facts = {"by": request.by, "tables": tables, "not_searched": others, "subjects": subjects}
-    _note(lake, request.id, FOUND, facts)
+    _note(lake.store.forgotten, request.id, FOUND, facts)
     for folder in others:
         log(f"{folder} is not searched: lake.yaml has no such table, or its bronze table has no batch yet")
     log(f"request {request.id} of {request.by}: {count_total(found)} rows, lines and messages found")
     seam("forget-found")
 
 
-def _note_erased(lake: Lake, request: ForgetRequest, taken: Sequence[GoneRows], run_id: str, *, is_alone: bool) -> None:
+def _note_erased(
+    forgotten: Forgotten, request: ForgetRequest, taken: Sequence[GoneRows], run_id: str, *, is_alone: bool
+) -> None:
     """Record that nothing of a request's subjects is left, and what has left each table since it was found."""
-    found, earlier = (lake.store.forgotten.note(request.id, step) for step in (FOUND, ERASED))
+    found, earlier = (forgotten.note(request.id, step) for step in (FOUND, ERASED))
     # What was taken out for several requests at once is of no one of them: each has what was found for it. Each has the
     # number of the rows of others that lost a value.
     now = taken if is_alone else [GoneRows(rows.table, 0, 0, 0, rows.emptied) for rows in taken]
@@ -290,12 +294,12 @@ def _note_erased(lake: Lake, request: ForgetRequest, taken: Sequence[GoneRows], 
     left = gone_rows(found["tables"] if found else (), before, now)
     # Rows that were found later were in files that VACUUM does not delete before their own retention.
     again = sum(rows.bronze + rows.silver + rows.emptied for rows in taken) > 0
-    _note(lake, request.id, ERASED, {"run": run_id, "tables": [asdict(rows) for rows in left]}, again=again)
+    _note(forgotten, request.id, ERASED, {"run": run_id, "tables": [asdict(rows) for rows in left]}, again=again)
 
 
-def _note(lake: Lake, request: str, step: str, facts: dict[str, Any], *, again: bool = False) -> None:
+def _note(forgotten: Forgotten, request: str, step: str, facts: dict[str, Any], *, again: bool = False) -> None:
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    lake.store.forgotten.put_note(request, step, {"format": 1, "at": at, **facts}, again=again)
+    forgotten.put_note(request, step, {"format": 1, "at": at, **facts}, again=again)
 
 
 def _refuse_unlikely(subjects: Sequence[str]) -> None:
@@ -304,12 +308,12 @@ def _refuse_unlikely(subjects: Sequence[str]) -> None:
         raise DataError("an identity is empty, or begins or ends with a space, as no identity does: correct it")
 
 
-def _key(lake: Lake, kind: str) -> SubjectKey:
-    if not tables_of(lake, kind):
-        known = ", ".join(lake.config.subject_kinds) or "none"
+def _key(config: LakeConfig, forgotten: Forgotten, environ: Mapping[str, str], kind: str) -> SubjectKey:
+    if not tables_of(config, kind):
+        known = ", ".join(config.subject_kinds) or "none"
         raise DataError(f"no table of lake.yaml has `personal.subject` of the kind {kind!r} (kinds: {known})")
-    earlier = [request for request in lake.store.forgotten.requests() if request.kind == kind]
-    return subject_key(lake.config, lake.environ, kind, earlier)
+    earlier = [request for request in forgotten.requests() if request.kind == kind]
+    return subject_key(config, environ, kind, earlier)
 
 
 def _require_suppression(lake: Lake, spec: TableSpec) -> Suppression:

@@ -12,6 +12,9 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.envelopes import MAX_TOPICS, unwrap_publication
 from tidegate.platform.core.forgetting.mentions import mentions
 from tidegate.platform.core.keys.s3_address import S3Address, S3Object
@@ -20,7 +23,9 @@ from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.forgetting.row_redaction import KeptRow, parsed_object
 from tidegate.platform.lake.aws.s3 import Listed, ObjectGone, ObjectStore
 from tidegate.platform.lake.capacity import SMALL, TooLarge, name_full_disk, run_bounded
-from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.suppression import Suppression
 from tidegate.platform.lake.threads import parallel
 
@@ -123,11 +128,14 @@ class KeptObject:
     rest: KeptLines | None
 
 
-def kept_objects(lake: Lake, table: Table, suppression: Suppression, *, since: float = 0.0) -> Iterator[KeptObject]:
+def kept_objects(
+    config: LakeConfig, store: LakeStore, table: Table, suppression: Suppression, *, since: float = 0.0
+) -> Iterator[KeptObject]:
     """Yield the objects of the lake that have something of forgotten subjects of a table. Nothing is changed.
 
     Args:
-        lake: the lake.
+        config: the lake.yaml.
+        store: the lake's own objects.
         table: the table.
         suppression: the subjects, with the columns of the table.
         since: only objects that changed at this time or later, in epoch seconds by S3's clock.
@@ -135,24 +143,28 @@ def kept_objects(lake: Lake, table: Table, suppression: Suppression, *, since: f
     Raises:
         StoreError: S3 did not answer.
     """
-    bad_rows = lake.store.key("quarantine", "rows", table.table_key, "")
+    bad_rows = store.key("quarantine", "rows", table.table_key, "")
     bad = partial(_rest_of_bad_row, suppression=suppression)
-    yield from _with_lines(lake, bad_rows, "quarantine/rows", bad, since)
+    yield from _with_lines(store, bad_rows, "quarantine/rows", bad, since)
     if table.spec.row_queue:
-        rows, judge = lake.store.key("rows", table.spec.name, ""), KeptRow(suppression, _columns(table))
-        yield from _with_lines(lake, rows, "rows", judge.rest, since)
+        rows, judge = (
+            store.key("rows", table.spec.name, ""),
+            KeptRow(suppression, _columns(table.spec, table.birth, table.delta)),
+        )
+        yield from _with_lines(store, rows, "rows", judge.rest, since)
         for folder in ("messages", "redriven"):
-            yield from _messages(lake, folder, _queues_of_others(lake, table), judge, since)
+            yield from _messages(store, folder, _queues_of_others(config, table), judge, since)
 
 
-def _columns(table: Table) -> tuple[Field, ...]:
+def _columns(spec: TableSpec, birth: Birth | None, delta: Delta) -> tuple[Field, ...]:
     """Return the columns of a bronze table, or those that lake.yaml gives it before its first batch."""
-    birth = table.birth
-    known = table.delta.table_state(birth.location).schema.fields if birth else ()
-    return tuple(known) or tuple(Field(name, parse_sql_type(kind)) for name, kind in table.spec.columns.items())
+    known = delta.table_state(birth.location).schema.fields if birth else ()
+    return tuple(known) or tuple(Field(name, parse_sql_type(kind)) for name, kind in spec.columns.items())
 
 
-def erase_kept_objects(lake: Lake, table: Table, suppression: Suppression, *, since: float = 0.0) -> int:
+def erase_kept_objects(
+    config: LakeConfig, store: LakeStore, table: Table, suppression: Suppression, *, since: float = 0.0
+) -> int:
     """Take what is of forgotten subjects out of the objects of the lake. Returns the number of lines and messages.
 
     The arguments are as for `kept_objects`.
@@ -160,8 +172,8 @@ def erase_kept_objects(lake: Lake, table: Table, suppression: Suppression, *, si
     Raises:
         StoreError: S3 did not answer.
     """
-    objects, bucket, done = lake.store.objects, lake.store.bucket, 0
-    for kept in kept_objects(lake, table, suppression, since=since):
+    objects, bucket, done = store.objects, store.bucket, 0
+    for kept in kept_objects(config, store, table, suppression, since=since):
         if kept.rest is None:
             objects.delete(bucket, [kept.key])
         else:
@@ -171,9 +183,9 @@ def erase_kept_objects(lake: Lake, table: Table, suppression: Suppression, *, si
 
 
 def _with_lines(
-    lake: Lake, folder: str, place: str, rest_of: Callable[[str], str | None], since: float
+    store: LakeStore, folder: str, place: str, rest_of: Callable[[str], str | None], since: float
 ) -> Iterator[KeptObject]:
-    objects, bucket = lake.store.objects, lake.store.bucket
+    objects, bucket = store.objects, store.bucket
 
     def search_object(item: Listed) -> KeptObject | None:
         version = S3Object(S3Address(bucket, item.key), item.etag)
@@ -184,17 +196,19 @@ def _with_lines(
             return None
         return KeptObject(item.key, place, found, lines if stays else None) if found else None
 
-    yield from filter(None, parallel(search_object, _changed_objects(lake, folder, since)))
+    yield from filter(None, parallel(search_object, _changed_objects(store, folder, since)))
 
 
-def _queues_of_others(lake: Lake, table: Table) -> set[str]:
+def _queues_of_others(config: LakeConfig, table: Table) -> set[str]:
     """Return the names of the row queues of other tables. A queue of no table may be the earlier one of this table."""
-    others = (spec.row_queue for spec in lake.config.tables if spec.name != table.spec.name)
+    others = (spec.row_queue for spec in config.tables if spec.name != table.spec.name)
     return {name for queue in others if queue for name in queue.names}
 
 
-def _messages(lake: Lake, folder: str, others: Collection[str], judge: KeptRow, since: float) -> Iterator[KeptObject]:
-    objects, bucket, root = lake.store.objects, lake.store.bucket, lake.store.key("quarantine", folder, "")
+def _messages(
+    store: LakeStore, folder: str, others: Collection[str], judge: KeptRow, since: float
+) -> Iterator[KeptObject]:
+    objects, bucket, root = store.objects, store.bucket, store.key("quarantine", folder, "")
 
     def find_mentions(item: Listed) -> KeptObject | None:
         content = parsed_object((objects.get(bucket, item.key) or b"").decode("utf-8", "replace"))
@@ -204,7 +218,7 @@ def _messages(lake: Lake, folder: str, others: Collection[str], judge: KeptRow, 
         mentioned = any(judge.rest(text) != text for text in _unwrap_messages(str(content.get("body", ""))))
         return KeptObject(item.key, f"quarantine/{folder}", 1, None) if mentioned else None
 
-    yield from filter(None, parallel(find_mentions, _changed_objects(lake, root, since)))
+    yield from filter(None, parallel(find_mentions, _changed_objects(store, root, since)))
 
 
 def _unwrap_messages(body: str) -> Iterator[str]:
@@ -219,9 +233,9 @@ def _unwrap_messages(body: str) -> Iterator[str]:
             return
 
 
-def _changed_objects(lake: Lake, folder: str, since: float) -> list[Listed]:
+def _changed_objects(store: LakeStore, folder: str, since: float) -> list[Listed]:
     """Return the objects of a folder that changed at a time or later."""
-    return [item for item in lake.store.objects.list_under(lake.store.bucket, folder) if item.modified >= since]
+    return [item for item in store.objects.list_under(store.bucket, folder) if item.modified >= since]
 
 
 def _rest_of_line(line: bytes, rest_of: Callable[[str], str | None]) -> bytes | None:

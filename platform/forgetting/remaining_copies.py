@@ -19,6 +19,7 @@ from tidegate.platform.core.seams import seam
 from tidegate.platform.forgetting.kept_objects import erase_kept_objects
 from tidegate.platform.forgetting.subject_search import tables_of
 from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.maintenance.tables import SHORTEST
 from tidegate.platform.maintenance.vacuum import retention, vacuum_all
 
@@ -47,7 +48,7 @@ def end_old_versions(lake: Lake, spec: TableSpec) -> None:
         ValueError: as for `longest_retention`.
     """
     for location in _locations(lake, spec):
-        vacuum_all(lake, location, retention(lake.delta, location))
+        vacuum_all(lake.delta, lake.store, location, retention(lake.delta, location))
 
 
 def _locations(lake: Lake, spec: TableSpec) -> list[str]:
@@ -61,32 +62,34 @@ def _locations(lake: Lake, spec: TableSpec) -> list[str]:
     ]
 
 
-def erase_staged_copies(lake: Lake, table_key: str, before: float | None = None) -> int:
+def erase_staged_copies(store: LakeStore, table_key: str, before: float | None = None) -> int:
     """Delete the copies that runs of a table made, whatever rows they have. Returns their number.
 
     A run that reads such a copy fails, and its files wait for the next run.
 
     Args:
-        lake: the lake.
+        store: the lake's own objects.
         table_key: key of the table.
         before: only copies that are older, in epoch seconds by S3's clock. None: all.
 
     Raises:
         StoreError: S3 did not answer.
     """
-    objects, bucket = lake.store.objects, lake.store.bucket
-    found = objects.list_under(bucket, lake.store.key("staging", table_key, ""))
+    objects, bucket = store.objects, store.bucket
+    found = objects.list_under(bucket, store.key("staging", table_key, ""))
     keys = [item.key for item in found if before is None or item.modified < before]
     if keys:
         objects.delete(bucket, keys)
     return len(keys)
 
 
-def erase_late_copies(lake: Lake, tables: Iterable[TableSpec], log: Callable[[str], None] = lambda _: None) -> None:
+def erase_late_copies(
+    store: LakeStore, tables: Iterable[TableSpec], log: Callable[[str], None] = lambda _: None
+) -> None:
     """Delete the copies that no run reads any more. They may have rows of persons that came after their request.
 
     Args:
-        lake: the lake.
+        store: the lake's own objects.
         tables: with the subjects of a request.
         log: called with a line for each table that had such copies.
 
@@ -95,7 +98,7 @@ def erase_late_copies(lake: Lake, tables: Iterable[TableSpec], log: Callable[[st
     """
     before = time.time() - SHORTEST.total_seconds()
     for spec in tables:
-        if copies := erase_staged_copies(lake, spec.table_key.encode(), before):
+        if copies := erase_staged_copies(store, spec.table_key.encode(), before):
             log(f"{copies} copies of whole objects of {spec.name} left staging/")
 
 
@@ -116,7 +119,7 @@ def erase_late_messages(lake: Lake, kind: str, log: Callable[[str], None] = lamb
         SecretProblem: the suppression list cannot be applied.
         StoreError: S3 did not answer.
     """
-    tables = [spec for spec in tables_of(lake, kind) if spec.row_queue]
+    tables = [spec for spec in tables_of(lake.config, kind) if spec.row_queue]
     if not tables:
         return 0
     now, done = datetime.now(UTC), 0
@@ -125,7 +128,7 @@ def erase_late_messages(lake: Lake, kind: str, log: Callable[[str], None] = lamb
     for spec in tables:
         if suppression := lake.suppression(spec):
             table = lake.table(spec.table_key.encode())
-            lines = erase_kept_objects(lake, table, suppression, since=since)
+            lines = erase_kept_objects(lake.config, lake.store, table, suppression, since=since)
             if lines:
                 log(f"{lines} late lines and messages of {spec.name} left the row objects and the quarantine")
             done += lines

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.silver_columns import CHANGED_BATCH
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.forgetting.silver_rows import end_merges
-from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.suppression import SubjectProblem, Suppression
 from tidegate.platform.silver.audit.key_rows import KeyRows, N
@@ -26,7 +29,12 @@ from tidegate.platform.silver.value_origins import records_givers
 
 
 def compute_shared_keys(
-    lake: Lake, table: Table, suppression: Suppression, run_id: str, log: Callable[[str], None] = lambda _: None
+    lake: Lake,
+    spec: TableSpec,
+    birth: Birth | None,
+    suppression: Suppression,
+    run_id: str,
+    log: Callable[[str], None] = lambda _: None,
 ) -> bool:
     """Compute rows of keys that forgotten persons share with others again. Returns whether there were any.
 
@@ -37,14 +45,13 @@ def compute_shared_keys(
     Raises:
         SubjectProblem: silver cannot be computed again. The message has the reason.
     """
-    spec = table.spec
     if spec.silver is None:
         return False
     try:
-        first = _first_batch(lake, table, suppression)
+        first = _first_batch(lake, spec, birth, suppression)
         if first is None:
             return False
-        end_merges(lake, table, f"{run_id}: shared keys")
+        end_merges(lake.delta, lake.store, spec, f"{run_id}: shared keys")
         # A truncate ends rows of every key of a history.
         is_whole = spec.silver.is_history and spec.silver.apply_as_truncates is not None
         with discreet_errors(spec):
@@ -58,18 +65,18 @@ def compute_shared_keys(
     return True
 
 
-def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | None:
+def _first_batch(lake: Lake, spec: TableSpec, birth: Birth | None, suppression: Suppression) -> int | None:
     """Return the first batch with a row of a forgotten person whose key others have, too. None if there is none.
 
     If only silver has something of these persons, it is the number after the last batch: silver names the keys.
     In a table of full dumps every row counts: the deletes that dumps imply have no subject, and have the key.
     """
-    work = merge_state(lake, table.spec)
+    work = merge_state(lake, spec)
     if work is None or not work.silver.exists:
         return None
     rows, session, fields = KeyRows.from_lake(lake, work), lake.delta.session, work.bronze.schema.fields
     if not work.mark:
-        if rows.rules.history is not None and _is_stored(lake, table, rows, suppression):
+        if rows.rules.history is not None and _is_stored(lake.delta, lake.store, spec, birth, rows, suppression):
             raise BadValue("they are from before a reset: materialize silver first")
         return None
     bronze = session.sql(rows.view(delta_table(rows.work.bronze_location)))
@@ -82,26 +89,28 @@ def _first_batch(lake: Lake, table: Table, suppression: Suppression) -> int | No
         (found,) = session.sql(f"SELECT min(n) AS first FROM ({key} ({rows.bronze(theirs)})) a {shared}").collect()
     if found["first"] is not None:
         return int(found["first"])
-    if not _is_stored(lake, table, rows, suppression):
+    if not _is_stored(lake.delta, lake.store, spec, birth, rows, suppression):
         return None
     if rows.rules.truncated is not None and rows.rules.history is not None:
         raise BadValue(
             "they are from before a reset, and a history with `apply_as_truncates` is computed as a whole, without any "
-            f"row from before it. If these can go, do that first (tidegate rebuild silver.{table.spec.name} --yes)"
+            f"row from before it. If these can go, do that first (tidegate rebuild silver.{spec.name} --yes)"
         )
     return work.n + 1
 
 
-def _is_stored(lake: Lake, table: Table, rows: KeyRows, suppression: Suppression) -> bool:
+def _is_stored(
+    delta: Delta, store: LakeStore, spec: TableSpec, birth: Birth | None, rows: KeyRows, suppression: Suppression
+) -> bool:
     """Return whether rows of silver have something of these persons of which bronze does not have the rows any more.
 
     A row of a history has a value of the change before it, which is a row of silver, too. So keys from before a reset
     are computed from silver.
     """
-    session, work = lake.delta.session, rows.work
+    session, work = delta.session, rows.work
     if rows.rules.history is None and not records_givers(work.silver):
         return False
-    with stored_forgotten(lake, table, suppression, work.silver) as stored:
+    with stored_forgotten(delta, store, spec, birth, suppression, work.silver) as stored:
         if rows.rules.history is None:
             # Bronze has no row of a key from before the reset, so a computation does not change it.
             found = f"SELECT 1 FROM {stored.theirs} WHERE {CHANGED_BATCH} > 0"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 from ulid import ULID
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_reference import quote_path
 from tidegate.platform.core.schema.column_types import Field
@@ -20,6 +21,7 @@ from tidegate.platform.core.seams import seam
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.subject_paths import Unattributable, personal_key, unattributable_rows
 from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.silver_suppression import (
     FORGOTTEN,
     columns_of_silver,
@@ -28,6 +30,7 @@ from tidegate.platform.lake.silver_suppression import (
     silver_suppression,
 )
 from tidegate.platform.lake.spark.commit_retry import repeat_call
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.lake.spark.session import command, override_settings
@@ -41,7 +44,9 @@ _SUBJECT = "_tidegate_subject"
 _WITHOUT_VECTORS = "spark.databricks.delta.merge.deletionVectors.persistent"
 
 
-def rows_in_silver(lake: Lake, table: Table, suppression: Suppression) -> int:
+def rows_in_silver(
+    delta: Delta, store: LakeStore, spec: TableSpec, birth: Birth | None, suppression: Suppression
+) -> int:
     """Return the number of a silver table's rows, and tombstones, that have something of forgotten subjects.
 
     Rows of others that have a value of theirs are among them. 0 if the table cannot be searched.
@@ -49,11 +54,11 @@ def rows_in_silver(lake: Lake, table: Table, suppression: Suppression) -> int:
     Raises:
         SubjectProblem: silver does not show whose its rows are.
     """
-    state = lake.delta.table_state(_location(lake, table))
-    subjects = _subjects(lake, table, suppression, state)
+    state = delta.table_state(_location(store, spec))
+    subjects = _subjects(delta, store, spec, birth, suppression, state)
     if subjects is None:
         return 0
-    session, location, fields = lake.delta.session, _location(lake, table), state.schema.fields
+    session, location, fields = delta.session, _location(store, spec), state.schema.fields
     found = subjects.select_suppressed(session.read.format("delta").load(location), fields).count()
     if records_givers(state):
         rows = rows_with_others_values(session, location, state, subjects, unknown=False)
@@ -61,46 +66,62 @@ def rows_in_silver(lake: Lake, table: Table, suppression: Suppression) -> int:
     return found
 
 
-def _subjects(lake: Lake, table: Table, suppression: Suppression, silver: TableState) -> Suppression | None:
+def _subjects(
+    delta: Delta, store: LakeStore, spec: TableSpec, birth: Birth | None, suppression: Suppression, silver: TableState
+) -> Suppression | None:
     """Return the list for a silver table. None if there is no table, or nobody can say whose its rows are yet."""
     if not silver.exists:
         return None
-    columns = columns_of_silver(lake, table, silver)
-    if not _shows(lake, table, suppression.subject, silver, columns):
+    columns = columns_of_silver(delta, birth, silver)
+    if not _shows(store, spec, birth, suppression.subject, silver, columns):
         return None
-    refuse_hidden_subjects(lake, table, silver, columns)
-    return silver_suppression(lake, table, suppression, silver, columns)
+    refuse_hidden_subjects(delta, store, spec, birth, silver, columns)
+    return silver_suppression(store, spec, suppression, silver, columns)
 
 
-def can_search(lake: Lake, table: Table, subject: Sequence[str]) -> bool:
+def can_search(delta: Delta, store: LakeStore, spec: TableSpec, birth: Birth | None, subject: Sequence[str]) -> bool:
     """Return whether a silver table shows whose its rows are, or does not exist.
 
     Without a first batch of bronze, it may not show that: nobody knows then how `lake.yaml` makes silver's columns.
 
     Args:
-        lake: the lake.
-        table: the bronze table.
+        delta: the door to tables.
+        store: the lake's own objects.
+        spec: its configuration.
+        birth: its birth record, if it was born.
         subject: the columns and nested fields of bronze that identify a subject.
 
     Raises:
         SubjectProblem: bronze has a batch, and silver does not show it.
     """
-    silver = lake.delta.table_state(_location(lake, table))
-    return not silver.exists or _shows(lake, table, subject, silver, columns_of_silver(lake, table, silver))
+    silver = delta.table_state(_location(store, spec))
+    return not silver.exists or _shows(store, spec, birth, subject, silver, columns_of_silver(delta, birth, silver))
 
 
-def _shows(lake: Lake, table: Table, subject: Sequence[str], silver: TableState, columns: Sequence[Field]) -> bool:
+def _shows(
+    store: LakeStore,
+    spec: TableSpec,
+    birth: Birth | None,
+    subject: Sequence[str],
+    silver: TableState,
+    columns: Sequence[Field],
+) -> bool:
     try:
-        silver_subject(lake, table, subject, silver, columns)
+        silver_subject(store, spec, subject, silver, columns)
     except SubjectProblem:
-        if table.birth is not None:
+        if birth is not None:
             raise
         return False
     return True
 
 
 def erase_from_silver(
-    lake: Lake, table: Table, suppression: Suppression, run_id: str, log: Callable[[str], None] = lambda _: None
+    delta: Delta,
+    store: LakeStore,
+    table: Table,
+    suppression: Suppression,
+    run_id: str,
+    log: Callable[[str], None] = lambda _: None,
 ) -> tuple[int, int]:
     """Take the rows of forgotten subjects out of a silver table, and their values out of rows of others.
 
@@ -114,17 +135,17 @@ def erase_from_silver(
         SubjectProblem: silver does not show whose its rows are.
         PySparkException: other writers won every attempt, or Spark failed.
     """
-    location, deleted, emptied = _location(lake, table), 0, 0
-    subjects = _subjects(lake, table, suppression, lake.delta.table_state(location))
+    location, deleted, emptied = _location(store, table.spec), 0, 0
+    subjects = _subjects(delta, store, table.spec, table.birth, suppression, delta.table_state(location))
     if subjects is None:
         return 0, 0
 
     def erase() -> None:
         nonlocal deleted, emptied
-        end_merges(lake, table, run_id)
+        end_merges(delta, store, table.spec, run_id)
         seam("forget-barrier")
-        deleted += _delete_rows(lake, location, subjects)
-        emptied += _empty_suppressed_values(lake, location, subjects)
+        deleted += _delete_rows(delta, location, subjects)
+        emptied += _empty_suppressed_values(delta, location, subjects)
         seam("forget-silver")
 
     # The text of an error may have identities.
@@ -138,35 +159,34 @@ def erase_from_silver(
     return deleted, emptied
 
 
-def purge_silver(lake: Lake, table: Table, log: Callable[[str], None] = lambda _: None) -> None:
+def purge_silver(delta: Delta, store: LakeStore, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> None:
     """Take what deletion vectors hide out of the files of a silver table.
 
     Raises:
         PySparkException: other writers won every attempt, or Spark failed.
     """
-    location = _location(lake, table)
-    if lake.delta.table_state(location).exists:
+    location = _location(store, spec)
+    if delta.table_state(location).exists:
         purge = f"REORG TABLE {delta_table(location)} APPLY (PURGE)"
-        repeat_call(
-            lambda: command(lake.delta.session, purge), lambda _: log("another commit came first, trying again")
-        )
+        repeat_call(lambda: command(delta.session, purge), lambda _: log("another commit came first, trying again"))
 
 
-def end_merges(lake: Lake, table: Table, text: str) -> None:
+def end_merges(delta: Delta, store: LakeStore, spec: TableSpec, text: str) -> None:
     """Let every merge into a silver table fail that has begun. Its run begins again, and reads the suppression list.
 
     Args:
-        lake: the lake.
-        table: the bronze table.
+        delta: the door to tables.
+        store: the lake's own objects.
+        spec: its configuration.
         text: recorded in the silver table.
     """
     # Another value in each call: a merge compares it with the one before it read the list.
-    set_properties(lake.delta.session, _location(lake, table), {FORGOTTEN: f"{text} ({ULID()})"})
+    set_properties(delta.session, _location(store, spec), {FORGOTTEN: f"{text} ({ULID()})"})
 
 
-def _delete_rows(lake: Lake, location: str, suppression: Suppression) -> int:
-    session = lake.delta.session
-    fields = lake.delta.table_state(location).schema.fields
+def _delete_rows(delta: Delta, location: str, suppression: Suppression) -> int:
+    session = delta.session
+    fields = delta.table_state(location).schema.fields
     known = suppression.select_suppressed(session.read.format("delta").load(location), fields)
     deleted = 0
     with override_settings(session, {_WITHOUT_VECTORS: "false"}):
@@ -185,16 +205,16 @@ def _delete_rows(lake: Lake, location: str, suppression: Suppression) -> int:
     return deleted
 
 
-def _empty_suppressed_values(lake: Lake, location: str, suppression: Suppression) -> int:
-    session, state = lake.delta.session, lake.delta.table_state(location)
+def _empty_suppressed_values(delta: Delta, location: str, suppression: Suppression) -> int:
+    session, state = delta.session, delta.table_state(location)
     if not records_givers(state):
         return 0
     with override_settings(session, {_WITHOUT_VECTORS: "false"}):
         return empty_others_values(session, location, state, suppression)
 
 
-def _location(lake: Lake, table: Table) -> str:
-    return lake.store.uri("silver", table.spec.name)
+def _location(store: LakeStore, spec: TableSpec) -> str:
+    return store.uri("silver", spec.name)
 
 
 def refuse_personal_keys(lake: Lake, specs: Sequence[TableSpec]) -> None:
@@ -218,24 +238,27 @@ def refuse_personal_keys(lake: Lake, specs: Sequence[TableSpec]) -> None:
             raise SubjectProblem(key_is_personal(spec.name, *key))
 
 
-def refuse_hidden_subjects(lake: Lake, table: Table, silver: TableState, columns: Sequence[Field]) -> None:
+def refuse_hidden_subjects(
+    delta: Delta, store: LakeStore, spec: TableSpec, birth: Birth | None, silver: TableState, columns: Sequence[Field]
+) -> None:
     """Check that no row of a silver table may be of a subject that its present columns do not show.
 
     Args:
-        lake: the lake.
-        table: the bronze table.
+        delta: the door to tables.
+        store: the lake's own objects.
+        spec: its configuration.
+        birth: its birth record, if it was born.
         silver: the state of the silver table, which exists.
         columns: from `columns_of_silver`.
 
     Raises:
         SubjectProblem: such a row may be there.
     """
-    spec = table.spec
-    if spec.silver is None or spec.personal is None or table.birth is None:
+    if spec.silver is None or spec.personal is None or birth is None:
         return
     fields = silver.schema.fields
     hidden = unattributable_rows(spec.silver, spec.personal.subject, columns, silver.properties, fields)
-    rows = lake.delta.session.read.format("delta").load(lake.store.uri("silver", spec.name)) if hidden else None
+    rows = delta.session.read.format("delta").load(store.uri("silver", spec.name)) if hidden else None
     for each in hidden:
         if rows is not None and rows.where(_condition(each)).limit(1).count():
             raise SubjectProblem(_text(spec.name, each))

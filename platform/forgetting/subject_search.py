@@ -8,11 +8,15 @@ from dataclasses import dataclass
 
 from pyspark.sql import functions as F
 
+from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.forgetting.bronze_rows import held_files
 from tidegate.platform.forgetting.kept_objects import kept_objects
 from tidegate.platform.forgetting.silver_rows import can_search, rows_in_silver
 from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.suppression import Suppression
 
 
@@ -44,9 +48,9 @@ class Found:
         return self.bronze + self.silver + sum(self.kept.values())
 
 
-def tables_of(lake: Lake, kind: str) -> list[TableSpec]:
+def tables_of(config: LakeConfig, kind: str) -> list[TableSpec]:
     """Return the tables with a kind of subject."""
-    return [spec for spec in lake.config.tables if spec.subject_kind == kind]
+    return [spec for spec in config.tables if spec.subject_kind == kind]
 
 
 def find(lake: Lake, kind: str, suppression_of: Callable[[TableSpec], Suppression]) -> list[Found]:
@@ -62,33 +66,32 @@ def find(lake: Lake, kind: str, suppression_of: Callable[[TableSpec], Suppressio
         StoreError: S3 did not answer.
     """
     return [
-        _find_in_table(lake, lake.table(spec.table_key.encode()), suppression_of(spec))
-        for spec in tables_of(lake, kind)
+        _find_in_table(lake.config, lake.delta, lake.store, lake.table(spec.table_key.encode()), suppression_of(spec))
+        for spec in tables_of(lake.config, kind)
     ]
 
 
-def _find_in_table(lake: Lake, table: Table, suppression: Suppression) -> Found:
-    files = held_files(table, suppression)
+def _find_in_table(config: LakeConfig, delta: Delta, store: LakeStore, table: Table, suppression: Suppression) -> Found:
+    files = held_files(table.spec, table.birth, table.delta, suppression)
     kept: Counter[str] = Counter()
-    for kept_object in kept_objects(lake, table, suppression):
+    for kept_object in kept_objects(config, store, table, suppression):
         kept[kept_object.place] += kept_object.found
     return Found(
         table.spec.name,
         sum(file.rows for file in files),
         len(files),
         sum(file.size for file in files),
-        rows_in_silver(lake, table, suppression),
+        rows_in_silver(delta, store, table.spec, table.birth, suppression),
         dict(kept),
-        _sources(table, suppression) if files else 0,
+        _sources(table.birth, table.delta, suppression) if files else 0,
     )
 
 
-def _sources(table: Table, suppression: Suppression) -> int:
-    birth = table.birth
+def _sources(birth: Birth | None, delta: Delta, suppression: Suppression) -> int:
     if birth is None:
         return 0
-    rows = table.delta.session.read.format("delta").load(birth.location)
-    fields = table.delta.table_state(birth.location).schema.fields
+    rows = delta.session.read.format("delta").load(birth.location)
+    fields = delta.table_state(birth.location).schema.fields
     (row,) = suppression.select_suppressed(rows, fields).agg(F.count_distinct("_source_path", "_source_etag")).collect()
     return int(row[0])
 
@@ -123,7 +126,7 @@ def _shows(lake: Lake, spec: TableSpec) -> bool:
     if spec.personal is None or not spec.personal.subject:
         return True
     table = lake.table(spec.table_key.encode())
-    return table.birth is not None or can_search(lake, table, spec.personal.subject)
+    return table.birth is not None or can_search(lake.delta, lake.store, table.spec, table.birth, spec.personal.subject)
 
 
 def count_total(found: Sequence[Found]) -> int:

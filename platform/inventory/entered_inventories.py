@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.inventory.delivery import DROPPED, Delivery, Subject, has_entered
 from tidegate.platform.core.inventory.manifest import InventoryError
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.storage.history import (
     EnteredInventory,
     HistoryPart,
@@ -23,8 +24,10 @@ from tidegate.platform.core.storage.history import (
 )
 from tidegate.platform.core.times import from_micros
 from tidegate.platform.inventory.stored_objects import with_inventories
-from tidegate.platform.lake.lake import Lake, Table
-from tidegate.platform.lake.ledger import Clock
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.batches import Batches
+from tidegate.platform.lake.ledger import Clock, Ledger
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.maintenance.vacuum import deleted_file_retention, log_retention
 
 #: A version is read if it is kept for so much longer: a query takes time, and the ledger has a batch after its commit.
@@ -45,23 +48,28 @@ class InventoriesInHistory(NamedTuple):
     present: int
 
 
-def inventories_in_history(table: Table, birth: Birth, after: int) -> InventoriesInHistory | None:
+def inventories_in_history(
+    key: TableKey, batches: Batches, ledger: Ledger, delta: Delta, birth: Birth, after: int
+) -> InventoriesInHistory | None:
     """Return the inventories that entered a table and which of its versions have them, or None if none entered.
 
     Args:
-        table: of inventories.
+        key: the table.
+        batches: its batches.
+        ledger: its ledger.
+        delta: the door to tables.
         birth: of the table.
         after: number of a batch. Only inventories of later batches are returned.
 
     Raises:
         ValueError: the retention of the table cannot be read.
     """
-    clock = table.ledger.clock()
-    inventories = entered_inventories(table, clock, after)
+    clock = ledger.clock()
+    inventories = entered_inventories(key, ledger, clock, after)
     if not inventories:
         return None
-    last = table.batches.read(clock.n)
-    state = table.delta.table_state(birth.location, last.app_id if last else "")
+    last = batches.read(clock.n)
+    state = delta.table_state(birth.location, last.app_id if last else "")
     # A batch that the ledger does not have yet may have replaced the newest inventories.
     present = state.version if state.txn == clock.n else inventories[-1].version
     now = datetime.now(UTC) + _MARGIN
@@ -69,36 +77,38 @@ def inventories_in_history(table: Table, birth: Birth, after: int) -> Inventorie
     return InventoriesInHistory(inventories, kept, present)
 
 
-def dropped_inventories(table: Table) -> set[tuple[Subject, date]]:
+def dropped_inventories(key: TableKey, ledger: Ledger) -> set[tuple[Subject, date]]:
     """Return which inventories of a table a person dropped, with the days.
 
     Args:
-        table: of inventories.
+        key: the table.
+        ledger: its ledger.
     """
-    clock = table.ledger.clock()
+    clock = ledger.clock()
     if clock.version < 0:
         return set()
-    rows = table.ledger.committed_rows(clock.version).where(F.col("key").contains(f"{DROPPED}/"))
-    found = (Delivery.from_key(row["key"], table.key.prefix) for row in rows.select("key").collect())
+    rows = ledger.committed_rows(clock.version).where(F.col("key").contains(f"{DROPPED}/"))
+    found = (Delivery.from_key(row["key"], key.prefix) for row in rows.select("key").collect())
     return {(delivery.subject, delivery.began_at.date()) for delivery in found if delivery and delivery.is_drop}
 
 
-def entered_inventories(table: Table, clock: Clock, after: int) -> list[EnteredInventory]:
+def entered_inventories(table: TableKey, ledger: Ledger, clock: Clock, after: int) -> list[EnteredInventory]:
     """Return the inventories whose rows replaced those of their bucket, in the order of their batches.
 
     Args:
-        table: of inventories.
+        table: the table.
+        ledger: its ledger.
         clock: of its ledger.
         after: number of a batch. Only inventories of later batches are returned.
     """
     if clock.version < 0:
         return []
-    rows = table.ledger.committed_rows(clock.version).where(F.col("n") > after)
+    rows = ledger.committed_rows(clock.version).where(F.col("n") > after)
     columns = "key", "n", "bronze_version", F.unix_micros("recorded_at").alias("recorded"), "rows", "reason"
     return [
         EnteredInventory(found.subject, found.began_at.date(), n, version, from_micros(recorded), count or 0)
         for key, n, version, recorded, count, reason in rows.orderBy("n", "position").select(*columns).collect()
-        if has_entered(reason) and (found := Delivery.from_key(key, table.key.prefix))
+        if has_entered(reason) and (found := Delivery.from_key(key, table.prefix))
     ]
 
 
@@ -115,7 +125,7 @@ def inventory_as_of(lake: Lake, table_key: str, day: date) -> DataFrame:
         ValueError: the retention of the table cannot be read.
     """
     table, birth = with_inventories(lake, table_key)
-    entered = inventories_in_history(table, birth, 0)
+    entered = inventories_in_history(table.key, table.batches, table.ledger, table.delta, birth, 0)
     if entered is None:
         raise InventoryError(f"{table.spec.name} has no inventories yet")
     reads = inventories_as_of(entered.inventories, day, entered.kept, entered.present)

@@ -62,7 +62,7 @@ def growth_of(lake: Lake, table_key: str, months: int, configuration: str = "", 
     stored_objects(lake, table_key, configuration)
     table = lake.table(table_key)
     history = _history(table, keep=keep)
-    drops = dropped_inventories(table)
+    drops = dropped_inventories(table.key, table.ledger)
     return KnownGrowth(growth(history.days, months, history.known_from, configuration, drops), history.known_from)
 
 
@@ -79,7 +79,7 @@ def _history(table: Table, *, keep: bool) -> StoredHistory:
 
 
 def _parts_after(table: Table, birth: Birth, after: int) -> list[HistoryPart]:
-    entered = inventories_in_history(table, birth, after)
+    entered = inventories_in_history(table.key, table.batches, table.ledger, table.delta, birth, after)
     return history_parts(*entered) if entered else []
 
 

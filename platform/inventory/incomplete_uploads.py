@@ -31,7 +31,7 @@ def inventoried_buckets(lake: Lake, table_key: str) -> list[str]:
         InventoryError: it is not such a table, or has nothing yet.
     """
     table = lake.table(table_key)
-    newest = newest_deliveries(table) if table.spec.has_inventories else {}
+    newest = newest_deliveries(table.key, table.ledger) if table.spec.has_inventories else {}
     if newest:
         return sorted({subject.bucket for subject, (last, *_) in newest.items() if not last.is_drop})
     raise InventoryError(f"{table.spec.name} has no inventories yet, or is not a table with `mode: inventory`")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_reference import path_of, paths_of, spell_path
@@ -13,7 +14,8 @@ from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, silver_source_columns
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.subject_paths import Path, former_paths, subject_paths
-from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.lake.suppression import SubjectProblem, Suppression
 
@@ -23,13 +25,13 @@ FORGOTTEN = "tidegate.forgotten"
 
 
 def silver_suppression(
-    lake: Lake, table: Table, suppression: Suppression, silver: TableState, columns: Sequence[Field]
+    store: LakeStore, spec: TableSpec, suppression: Suppression, silver: TableState, columns: Sequence[Field]
 ) -> Suppression:
     """Return the list for the silver table of a table.
 
     Args:
-        lake: the lake.
-        table: the bronze table. Its silver table exists.
+        store: the lake's own objects.
+        spec: its configuration.
         suppression: the list for the bronze table.
         silver: the state of the silver table.
         columns: from `columns_of_silver`.
@@ -39,10 +41,10 @@ def silver_suppression(
     """
     return replace(
         suppression,
-        name=f"silver.{table.spec.name}",
-        places=silver_subject(lake, table, suppression.subject, silver, columns),
+        name=f"silver.{spec.name}",
+        places=silver_subject(store, spec, suppression.subject, silver, columns),
         rescued=suppression.subject,
-        rescued_in=_rescued_columns(table.spec, columns),
+        rescued_in=_rescued_columns(spec, columns),
         sides=(),
     )
 
@@ -62,15 +64,15 @@ def _rescued_columns(spec: TableSpec, columns: Sequence[Field]) -> tuple[str, ..
 
 
 def silver_subject(
-    lake: Lake, table: Table, subject: Sequence[str], silver: TableState, columns: Sequence[Field]
+    store: LakeStore, spec: TableSpec, subject: Sequence[str], silver: TableState, columns: Sequence[Field]
 ) -> tuple[Path, ...]:
     """Return the paths of a silver table that identify a subject.
 
     Before bronze has its first batch, they follow from silver's own columns, as far as these show it.
 
     Args:
-        lake: the lake.
-        table: the bronze table. Its silver table exists.
+        store: the lake's own objects.
+        spec: its configuration.
         subject: the columns and nested fields of bronze that identify a subject.
         silver: the state of the silver table.
         columns: from `columns_of_silver`.
@@ -78,11 +80,10 @@ def silver_subject(
     Raises:
         SubjectProblem: silver does not show whose its rows are. The message says what to do.
     """
-    spec = table.spec
     if spec.silver is None:
         raise SubjectProblem(
             f"silver.{spec.name} has rows, and {spec.name} has no `silver` in lake.yaml any more, so nobody can say "
-            f"whose they are: put it back, or delete the folder of the table ({lake.store.uri('silver', spec.name)})"
+            f"whose they are: put it back, or delete the folder of the table ({store.uri('silver', spec.name)})"
         )
     try:
         places = subject_paths(spec.silver, subject, columns)
@@ -105,10 +106,9 @@ def silver_subject(
     return tuple(dict.fromkeys((*chain.from_iterable(held.values()), *former)))
 
 
-def columns_of_silver(lake: Lake, table: Table, silver: TableState) -> tuple[Field, ...]:
+def columns_of_silver(delta: Delta, birth: Birth | None, silver: TableState) -> tuple[Field, ...]:
     """Return the columns of bronze from which silver is merged, or silver's own before bronze has its first batch."""
-    birth = table.birth
-    known = lake.delta.table_state(birth.location).schema.fields if birth else silver.schema.fields
+    known = delta.table_state(birth.location).schema.fields if birth else silver.schema.fields
     return silver_source_columns(known, is_registered=birth is None or birth.registered)
 
 

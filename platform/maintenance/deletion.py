@@ -8,17 +8,17 @@ from itertools import islice
 
 from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import Listed
-from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.store import LakeStore
 
 #: Objects that are deleted between two seams.
 _AT_ONCE = 1000
 
 
-def delete_objects(lake: Lake, found: Iterator[Listed], at: str, *, dry_run: bool) -> FreedObjects:
+def delete_objects(store: LakeStore, found: Iterator[Listed], at: str, *, dry_run: bool) -> FreedObjects:
     """Delete objects of the lake's bucket. Returns what was deleted; in a dry run, what would be.
 
     Args:
-        lake: the lake.
+        store: the lake's own objects.
         found: the objects.
         at: name of the seam after each portion.
         dry_run: delete nothing.
@@ -29,7 +29,7 @@ def delete_objects(lake: Lake, found: Iterator[Listed], at: str, *, dry_run: boo
     freed = NOTHING
     while some := list(islice(found, _AT_ONCE)):
         if not dry_run:
-            lake.store.objects.delete(lake.store.bucket, [item.key for item in some])
+            store.objects.delete(store.bucket, [item.key for item in some])
             seam(at)
         freed += FreedObjects(len(some), sum(item.size for item in some))
     return freed

@@ -56,7 +56,7 @@ def _from_inventory(lake: Lake, name: str, location: str, now: float) -> FileSou
     state = lake.delta.table_state(birth.location) if birth else None
     if birth is None or state is None or not state.exists:
         raise InventoryError(f"{name} has no inventories yet")
-    bucket, folder = own_folder(lake, location)
+    bucket, folder = own_folder(lake.store, location)
     # Each query reads this version: a newer inventory may come between them.
     objects = folder_objects(lake.delta.session, birth.location, state.version, bucket, folder)
     newest = newest_usable(folder_inventories(objects), bucket, now)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from tidegate.platform.core.config.lake import MaintainSpec
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.maintenance.deletion import delete_objects
 from tidegate.platform.maintenance.tables import MaintenanceResult
 
@@ -38,16 +39,16 @@ def maintain_objects(
     """
     done = []
     for folder, days in retentions(lake.config.maintenance).items():
-        old = _list_older(lake, folder, now - days * _DAY)
-        freed = delete_objects(lake, old, "maintain-objects", dry_run=dry_run)
+        old = _list_older(lake.store, folder, now - days * _DAY)
+        freed = delete_objects(lake.store, old, "maintain-objects", dry_run=dry_run)
         done.append(MaintenanceResult(f"{folder}/", data=freed))
         log(done[-1].line(dry_run=dry_run))
     return done
 
 
-def _list_older(lake: Lake, folder: str, before: float) -> Iterator[Listed]:
+def _list_older(store: LakeStore, folder: str, before: float) -> Iterator[Listed]:
     """Yield the objects of a folder that were written before a time in epoch seconds."""
-    for item in lake.store.objects.list_under(lake.store.bucket, lake.store.key(*folder.split("/"), "")):
+    for item in store.objects.list_under(store.bucket, store.key(*folder.split("/"), "")):
         if item.modified < before:
             yield item
         elif folder == "intake":

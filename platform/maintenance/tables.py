@@ -11,11 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.table_maintenance import Mergeable
 from tidegate.platform.maintenance.compaction import compact
 from tidegate.platform.maintenance.deletion import NOTHING, FreedObjects
@@ -122,12 +124,12 @@ def maintain_silver(
     return [found] if found else []
 
 
-def keep_for(lake: Lake, location: str) -> timedelta:
+def keep_for(config: LakeConfig, delta: Delta, location: str) -> timedelta:
     """Return for how long the files of a table are kept after they were removed: by its properties or by lake.yaml.
 
     The longer of both counts, and never less than a day.
     """
-    return max(retention(lake.delta, location), timedelta(days=lake.config.maintenance.versions), SHORTEST)
+    return max(retention(delta, location), timedelta(days=config.maintenance.versions), SHORTEST)
 
 
 @dataclass(frozen=True)
@@ -144,12 +146,12 @@ class _Upkeep:
             location: `s3a://` URI.
             merges: merge small files, too.
         """
-        own_folder(self.lake, location)
+        own_folder(self.lake.store, location)
         state = self.lake.delta.table_state(location)
         if not state.exists:
             return None
         source = file_source(self.lake, location, state.files, time.time())
-        keep = keep_for(self.lake, location)
+        keep = keep_for(self.lake.config, self.lake.delta, location)
         data = vacuum(self.lake, location, keep, dry_run=self.dry_run, inventory=source.inventory)
         merged = self._merge(name, location) if merges else 0
         done = MaintenanceResult(name, data=data, merged=merged, source=source.note)

@@ -20,6 +20,7 @@ from tidegate.platform.core.errors import BadSetting, DataError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.aws.s3 import Listed, StoreError
 from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.threads import parallel
 from tidegate.platform.maintenance.deletion import NOTHING, FreedObjects, delete_objects
@@ -70,20 +71,21 @@ def vacuum(
         DataError: the table is not below the lake root.
         StoreError: S3 did not answer.
     """
-    freed, is_full = _vacuum_table(lake, location, keep, dry_run=dry_run, inventory=inventory)
+    freed, is_full = _vacuum_table(lake.delta, lake.store, location, keep, dry_run=dry_run, inventory=inventory)
     if inventory is not None and is_full and not freed.files and not dry_run:
         # An earlier call has deleted the files that this inventory names first.
-        return _vacuum_table(lake, location, keep, dry_run=False)[0]
+        return _vacuum_table(lake.delta, lake.store, location, keep, dry_run=False)[0]
     return freed
 
 
-def vacuum_all(lake: Lake, location: str, keep: timedelta) -> FreedObjects:
+def vacuum_all(delta: Delta, store: LakeStore, location: str, keep: timedelta) -> FreedObjects:
     """Delete as `vacuum` does, until VACUUM finds no more than one call deletes. Returns what was deleted.
 
     VACUUM reads the log and lists the folder each time that it is asked, so it is asked again only if files were left.
 
     Args:
-        lake: the lake.
+        delta: the door to tables.
+        store: the lake's own objects.
         location: `s3a://` URI of the table.
         keep: not less than `retention`.
 
@@ -93,23 +95,23 @@ def vacuum_all(lake: Lake, location: str, keep: timedelta) -> FreedObjects:
     """
     freed, are_left = NOTHING, True
     while are_left:
-        some, is_full = _vacuum_table(lake, location, keep, dry_run=False)
+        some, is_full = _vacuum_table(delta, store, location, keep, dry_run=False)
         freed, are_left = freed + some, is_full and some.files > 0
     return freed
 
 
 def _vacuum_table(
-    lake: Lake, location: str, keep: timedelta, *, dry_run: bool, inventory: DataFrame | None = None
+    delta: Delta, store: LakeStore, location: str, keep: timedelta, *, dry_run: bool, inventory: DataFrame | None = None
 ) -> tuple[FreedObjects, bool]:
     """Delete what VACUUM finds. Returns what was deleted, and whether VACUUM gave as many files as it may."""
-    bucket, folder = own_folder(lake, location)
-    paths = lake.delta.upkeep.find_unneeded(location, keep, MAX_FILES, inventory)
+    bucket, folder = own_folder(store, location)
+    paths = delta.upkeep.find_unneeded(location, keep, MAX_FILES, inventory)
     keys = {path.key for path in map(S3Address.parse_s3a, paths) if _is_data(path, bucket, folder)}
-    present = _list_from_folder(lake, folder, keys) if inventory is None else _list_by_key(lake, keys)
+    present = _list_from_folder(store, folder, keys) if inventory is None else _list_by_key(store, keys)
     latest = (datetime.now(UTC) - keep).timestamp()
     # VACUUM compares the times of a listing or an inventory. A file that came since then is not what it found.
     old = (item for item in present if item.modified <= latest)
-    freed = delete_objects(lake, old, "maintain-delete", dry_run=dry_run)
+    freed = delete_objects(store, old, "maintain-delete", dry_run=dry_run)
     return freed, len(paths) >= MAX_FILES
 
 
@@ -118,32 +120,32 @@ def _is_data(path: S3Address, bucket: str, folder: str) -> bool:
     return path.bucket == bucket and path.key.startswith(folder) and not path.key.startswith(f"{folder}_delta_log/")
 
 
-def _list_from_folder(lake: Lake, folder: str, keys: set[str]) -> Iterator[Listed]:
+def _list_from_folder(store: LakeStore, folder: str, keys: set[str]) -> Iterator[Listed]:
     """Yield the objects of some keys from a listing of the table's folder."""
-    for item in lake.store.objects.list_under(lake.store.bucket, folder) if keys else ():
+    for item in store.objects.list_under(store.bucket, folder) if keys else ():
         if item.key in keys:
             yield item
 
 
-def _list_by_key(lake: Lake, keys: set[str]) -> Iterator[Listed]:
+def _list_by_key(store: LakeStore, keys: set[str]) -> Iterator[Listed]:
     """Yield the objects of some keys as they are now: an inventory is days old, and a key may have a newer object."""
     remaining = iter(sorted(keys))
     while some := list(islice(remaining, _AT_ONCE)):
-        for key, found in zip(some, parallel(partial(lake.store.objects.head, lake.store.bucket), some), strict=True):
+        for key, found in zip(some, parallel(partial(store.objects.head, store.bucket), some), strict=True):
             if isinstance(found, S3Found):
                 yield Listed(key, found.etag, found.size, found.modification_time / 1000)
             elif not isinstance(found, S3Gone):
-                raise StoreError(f"{S3Address(lake.store.bucket, key)}: {found.detail}")
+                raise StoreError(f"{S3Address(store.bucket, key)}: {found.detail}")
 
 
-def own_folder(lake: Lake, location: str) -> tuple[str, str]:
+def own_folder(store: LakeStore, location: str) -> tuple[str, str]:
     """Return bucket and folder of one of the lake's own tables.
 
     Raises:
         DataError: the table is not below the lake root.
     """
     bucket, key = S3Address.parse_s3a(location)
-    if bucket != lake.store.bucket or not f"{key}/".startswith(lake.store.key("")):
+    if bucket != store.bucket or not f"{key}/".startswith(store.key("")):
         raise DataError(f"{location} is not below the lake root, so Tidegate deletes and rewrites none of its files")
     return bucket, f"{key}/"
 

@@ -21,7 +21,7 @@ from tidegate.platform.core.times import from_millis
 from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.s3 import ObjectRefused, StoreError
 from tidegate.platform.lake.aws.sqs import Queue
-from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.threads import parallel
 from tidegate.platform.operations.redrive import Choice, RedriveRequest
 
@@ -117,11 +117,12 @@ class DeadLetter:
         return any(choice.includes(key, self.reason, self.at) for key in self.keys)
 
 
-def dead_letter_queues(lake: Lake, name: str | None = None) -> list[DeadLetters]:
+def dead_letter_queues(config: LakeConfig, queues: list[Queue], name: str | None = None) -> list[DeadLetters]:
     """Return the dead-letter queues of the lake, each once. A queue's own is that of `lake.yaml`, or that of SQS.
 
     Args:
-        lake: the lake.
+        config: the lake.yaml.
+        queues: the queues.
         name: name of a queue or of its dead-letter queue. None for all.
 
     Raises:
@@ -129,7 +130,7 @@ def dead_letter_queues(lake: Lake, name: str | None = None) -> list[DeadLetters]
     """
     found: dict[str, DeadLetters] = {}
     names: list[str] = []
-    for spec, source in zip(lake.config.every_queue, lake.queues, strict=True):
+    for spec, source in zip(config.every_queue, queues, strict=True):
         if dead := spec.dlq or source.depths().dead_letters:
             names += [source.name, dead]
             if name in (None, source.name, dead):
@@ -141,13 +142,14 @@ def dead_letter_queues(lake: Lake, name: str | None = None) -> list[DeadLetters]
     return list(found.values())
 
 
-def peek(lake: Lake, letters: DeadLetters, limit: int) -> list[DeadLetter]:
+def peek(config: LakeConfig, store: LakeStore, letters: DeadLetters, limit: int) -> list[DeadLetter]:
     """Receive some messages and make them visible again. Meanwhile no other consumer receives them.
 
     SQS counts it as a receive of each message, which matters only if the queue has dead letters of its own.
 
     Args:
-        lake: the lake.
+        config: the lake.yaml.
+        store: the lake's own objects.
         letters: the queues.
         limit: number of messages after which it stops. The last receive may bring more.
     """
@@ -160,29 +162,30 @@ def peek(lake: Lake, letters: DeadLetters, limit: int) -> list[DeadLetter]:
             seen.update((message.id, message) for message in batch)
     finally:
         dead.hide(seen.values(), 0)
-    return list(parallel(_make_reader(lake, letters), seen.values()))
+    return list(parallel(_make_reader(config, store, letters), seen.values()))
 
 
-def redrive_dead_letters(lake: Lake, letters: DeadLetters, request: RedriveRequest) -> str:
+def redrive_dead_letters(config: LakeConfig, store: LakeStore, letters: DeadLetters, request: RedriveRequest) -> str:
     """Send the chosen messages to the queue that they came from. Returns the address of its operations log entry.
 
     A message is sent before it is deleted, so a death between leaves a duplicate, which changes nothing. A message that
     returns to the dead-letter queue meanwhile is not sent a second time.
 
     Args:
-        lake: the lake.
+        config: the lake.yaml.
+        store: the lake's own objects.
         letters: the queues.
         request: what was asked for.
     """
     source, dead = letters.source, letters.queue
     choice, rate = request.choice, request.rate
     about = {"queue": source.name, "dead_letters": dead.name}
-    address = lake.store.operations.put(
+    address = store.operations.put(
         "redrive-dead-letters", request.by, **about, choice=choice.to_log(), depth=dead.depth()[0], rate=rate
     )
     seam("redrive-log")
-    read, left, own = _make_reader(lake, letters), dict[str, Message](), set[str]()
-    rows = lake.config.table_of_rows(source.name) is not None
+    read, left, own = _make_reader(config, store, letters), dict[str, Message](), set[str]()
+    rows = config.table_of_rows(source.name) is not None
     moved, logged, refused, fruitless, last, size = 0, 0, 0, 0, 0, min(rate, _MAX_PER_SEND)
     try:
         while fruitless < _MAX_EMPTY_RECEIVES and (batch := dead.receive(hidden=_HIDDEN_SECONDS)):
@@ -204,9 +207,7 @@ def redrive_dead_letters(lake: Lake, letters: DeadLetters, request: RedriveReque
                 logged = moved
     finally:
         dead.hide(left.values(), 0)
-        lake.store.operations.put(
-            "redriven-dead-letters", request.by, **about, asked=address, moved=moved, left=len(left)
-        )
+        store.operations.put("redriven-dead-letters", request.by, **about, asked=address, moved=moved, left=len(left))
     request.log(f"{moved} messages of {dead.name} are in {source.name}; {len(left)} stay")
     if refused:
         why = ": a row's message gets two more attributes, and SQS accepts ten" if rows else ""
@@ -216,23 +217,23 @@ def redrive_dead_letters(lake: Lake, letters: DeadLetters, request: RedriveReque
     return address
 
 
-def _make_reader(lake: Lake, letters: DeadLetters) -> Callable[[Message], DeadLetter]:
-    if (table := lake.config.table_of_rows(letters.source.name)) and table.row_queue:
+def _make_reader(config: LakeConfig, store: LakeStore, letters: DeadLetters) -> Callable[[Message], DeadLetter]:
+    if (table := config.table_of_rows(letters.source.name)) and table.row_queue:
         topic = table.row_queue.topic
         return lambda message: DeadLetter.from_row_message(message, topic)
-    known = {TableKey.decode(table_key) for table_key in lake.store.table_keys()}
+    known = {TableKey.decode(table_key) for table_key in store.table_keys()}
 
     def refusal(event: S3Event) -> str | None:
         try:
-            lake.store.objects.tags(event.bucket, event.key)
+            store.objects.tags(event.bucket, event.key)
         except ObjectRefused as error:
             return str(error)
         except StoreError:
             return None  # An object that is gone has no type. Of an S3 that does not answer, nothing follows.
         return None
 
-    rules = EventTypes(lake.config.event_types)
-    return lambda message: DeadLetter.from_message(message, lake.config, known, refusal, rules)
+    rules = EventTypes(config.event_types)
+    return lambda message: DeadLetter.from_message(message, config, known, refusal, rules)
 
 
 def _with_tagged_type(

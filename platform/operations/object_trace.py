@@ -11,6 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.cloud.arns import Address
 from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import SETTLED, Status, without_folder
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable, same_bytes
 from tidegate.platform.core.config.after_load import move_target
@@ -21,8 +22,12 @@ from tidegate.platform.core.times import from_micros, from_millis, parse_time
 from tidegate.platform.core.wording import command, first_line
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.lake_root.batches import Batches
+from tidegate.platform.lake.lake_root.held_events import Held
 from tidegate.platform.lake.lake_root.inbox import TableInbox
+from tidegate.platform.lake.lake_root.logs import IntakeLog
 from tidegate.platform.lake.ledger import Decision
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.operations.event_routes import trace_forwarding
 
 #: Manifests of the table's inbox that are read.
@@ -105,15 +110,17 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
     if events := trace_forwarding(lake.config, bucket, key, lake.store.objects.tags):
         stops += [Stop("event type", events.type), Stop("forwarded", events.routes)]
     if not isinstance(found, Routed):
-        stops += _entries_without_table(lake, bucket, key)
+        stops += _entries_without_table(lake.store.intake_log, bucket, key)
         return Trace(tuple(stops), "it belongs to no table, see the route")
     table = lake.table(found.table.encode())
     version, n = table.ledger.clock()
-    undecided = [*_ledger_decisions(table, n, key), *_waiting_events(table.inbox, key, "inbox")]
-    held = list(_waiting_events(lake.store.held.table_inbox(table.table_key), key, "held")) or _held_stops(lake, table)
+    undecided = [*_ledger_decisions(table.batches, table.delta, n, key), *_waiting_events(table.inbox, key, "inbox")]
+    held = list(_waiting_events(lake.store.held.table_inbox(table.table_key), key, "held")) or _held_stops(
+        lake.store.held, table.table_key, table.birth
+    )
     decisions = table.ledger.history(version, key)
     # An event that came while no table took the object is in the log of the day alone: it is not repeated.
-    missed = [] if decisions else list(_entries_without_table(lake, bucket, key))
+    missed = [] if decisions else list(_entries_without_table(lake.store.intake_log, bucket, key))
     way = _ObjectRecords(table, probe, decisions, undecided, held, missed)
     stops += missed
     for decision in way.decisions:
@@ -139,32 +146,32 @@ def _modified_time(probe: Probe) -> datetime | None:
     return from_millis(probe.modification_time) if isinstance(probe, S3Found) else None
 
 
-def _entries_without_table(lake: Lake, bucket: str, key: str) -> Iterator[Stop]:
+def _entries_without_table(intake_log: IntakeLog, bucket: str, key: str) -> Iterator[Stop]:
     """Yield the entries of the object in today's intake log."""
-    for entry in lake.store.intake_log.entries(datetime.now(UTC).strftime("%Y-%m-%d")):
+    for entry in intake_log.entries(datetime.now(UTC).strftime("%Y-%m-%d")):
         for event in entry.unrouted:
             if event.subject == S3Address(bucket, key):
                 of_type = f" of the type {event.event_type}" if event.event_type else ""
                 yield Stop("intake log", f"event {event.event_id}{of_type} counted as {event.outcome}: {event.reason}")
 
 
-def _ledger_decisions(table: Table, n: int, key: str) -> Iterator[Stop]:
-    batch = table.batches.read(n + 1)
+def _ledger_decisions(batches: Batches, delta: Delta, n: int, key: str) -> Iterator[Stop]:
+    batch = batches.read(n + 1)
     rows = [row for row in batch.rows if row.key == key] if batch else []
     if batch is None or not rows:
         return
-    how_far = f"{_describe_landing(table, batch)}. The next run of the table continues with that batch"
+    how_far = f"{_describe_landing(delta, batch)}. The next run of the table continues with that batch"
     at = parse_time(batch.decided_at) if batch.decided_at else None
     for row in rows:
         decided = f"run {batch.run_id or 'unknown'} decided that it is {row.status}"
         yield Stop(f"batch {batch.n}", f"{decided}, and {how_far}", at)
 
 
-def _describe_landing(table: Table, batch: Batch) -> str:
+def _describe_landing(delta: Delta, batch: Batch) -> str:
     """Return how far a batch came that is not in the ledger."""
     if not batch.commits:
         return "the batch is not in the ledger: that run is still active, or failed"
-    if (table.delta.table_state(batch.location, batch.app_id).txn or 0) >= batch.n:
+    if (delta.table_state(batch.location, batch.app_id).txn or 0) >= batch.n:
         return "the batch was committed, but is not in the ledger: that run is still active, or failed after its commit"
     return "the batch was not committed: that run is still active, or failed in or before its commit"
 
@@ -184,9 +191,9 @@ def _waiting_events(inbox: TableInbox, key: str, name: str) -> Iterator[Stop]:
                 )
 
 
-def _held_stops(lake: Lake, table: Table) -> list[Stop]:
+def _held_stops(held: Held, table_key: str, birth: Birth | None) -> list[Stop]:
     """Return that a folder waits to be listed, if it does: its events beyond the first are not kept."""
-    found = None if table.birth else lake.store.held.look(table.table_key)
+    found = None if birth else held.look(table_key)
     if found is None or not (found.more or found.listing):
         return []
     return [Stop("held", "more events of its folder came than are kept: its objects are listed once it may be a table")]

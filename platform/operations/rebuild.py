@@ -17,11 +17,14 @@ from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.bronze.manifest import is_rebuild, split_into_manifests
 from tidegate.platform.core.bronze.plan import BATCH_BYTES
 from tidegate.platform.core.config.drift import drift
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.errors import DataError
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.ledger import Reading
+from tidegate.platform.lake.spark.delta import Delta
 
 #: Keys of files that an entry of the operations log lists.
 _MAX_LISTED = 100
@@ -71,11 +74,11 @@ def plan_rebuild(lake: Lake, table_key: str) -> RebuildPlan:
         StoreError: S3 does not answer.
     """
     table = lake.table(table_key)
-    birth = _require_loaded(table)
-    _require_columns(table, birth)
+    birth = _require_loaded(table.key, table.birth)
+    _require_columns(table.key, table.delta, table.lake.config, birth)
     clock = table.ledger.clock()
     states, readings = table.ledger.live_keys(clock.version), table.ledger.committed_readings(clock.version)
-    present = replace_known_etags(table, list(own_objects(table)), readings)
+    present = replace_known_etags(table.source, list(own_objects(table.source, table.key, lake.config)), readings)
     etags = {item.key: item.etag for item in present}
     hints = hints_of(present, states, readings)
     return RebuildPlan(
@@ -151,30 +154,28 @@ def rebuild_table(lake: Lake, table_key: str, *, by: str, log: Callable[[str], N
     return plan
 
 
-def _require_loaded(table: Table) -> Birth:
-    if table.birth is None:
+def _require_loaded(key: TableKey, birth: Birth | None) -> Birth:
+    if birth is None:
+        raise DataError(f"{key.uri} has no table yet, so there is nothing to rebuild: its next file creates the table")
+    if birth.registered:
         raise DataError(
-            f"{table.key.uri} has no table yet, so there is nothing to rebuild: its next file creates the table"
-        )
-    if table.birth.registered:
-        raise DataError(
-            f"bronze.{table.birth.name} is registered: its files are the table, so there is nothing to read again. "
+            f"bronze.{birth.name} is registered: its files are the table, so there is nothing to read again. "
             "Write them again under other keys and remove the old ones. Or set `mode: load` in lake.yaml, and run "
             "`tidegate reset`"
         )
-    if table.birth.output:
+    if birth.output:
         raise DataError(
-            f"the rows of {table.birth.name} are in objects of its output, where nothing can replace them: reading its "
+            f"the rows of {birth.name} are in objects of its output, where nothing can replace them: reading its "
             "files again would write each row a second time. Set another folder in `output` of lake.yaml, and run "
             "`tidegate reset`"
         )
-    return table.birth
+    return birth
 
 
-def _require_columns(table: Table, birth: Birth) -> None:
+def _require_columns(key: TableKey, delta: Delta, config: LakeConfig, birth: Birth) -> None:
     """Raise an error if `lake.yaml` has other columns: a rebuild keeps the types, as a column has only one."""
-    schema = table.delta.table_state(birth.location).schema
-    if differs := drift(table.lake.config.table_for(table.key), birth, schema):
+    schema = delta.table_state(birth.location).schema
+    if differs := drift(config.table_for(key), birth, schema):
         raise DataError(
             f"{'; '.join(differs)}. A rebuild keeps the columns that a table has: only a reset gives them other types, "
             "and its readers see the table empty until the next run"

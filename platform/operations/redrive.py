@@ -19,16 +19,18 @@ from botocore.exceptions import ClientError
 from tidegate.platform.core.bronze.hint import Hint, Redriven, Replacement
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.manifest import split_into_manifests
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.row_queue import RowOrigin, identify_row
 from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.seams import seam
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.answers import is_of_one_message
 from tidegate.platform.lake.aws.sqs import Queue
-from tidegate.platform.lake.lake import Lake, Table
-from tidegate.platform.lake.lake_root.outbox import Undeliverable
-from tidegate.platform.lake.lake_root.quarantine import KeptMessage
-from tidegate.platform.lake.ledger import Quarantined
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.logs import OperationsLog
+from tidegate.platform.lake.lake_root.outbox import Outbox, Undeliverable
+from tidegate.platform.lake.lake_root.quarantine import KeptMessage, Quarantine
+from tidegate.platform.lake.ledger import Ledger, Quarantined
 
 #: Default rate: hints or messages per second.
 RATE = 500
@@ -118,7 +120,7 @@ def redrive_objects(lake: Lake, table_key: str, found: Sequence[Quarantined], re
     """
     table = lake.table(table_key)
     size = min(request.rate, table.spec.max_files)
-    hints = _hints(table, found)
+    hints = _hints(table.ledger, found)
     manifests = list(split_into_manifests(table_key, "redrive", hints, size))
     address = lake.store.operations.put(
         "redrive",
@@ -140,13 +142,13 @@ def redrive_objects(lake: Lake, table_key: str, found: Sequence[Quarantined], re
     return address
 
 
-def _hints(table: Table, found: Sequence[Quarantined]) -> list[Hint]:
+def _hints(ledger: Ledger, found: Sequence[Quarantined]) -> list[Hint]:
     """Return hints of objects. If a rebuild refused an object whose rows are in the table, its hint replaces them."""
-    version, n = table.ledger.clock()
-    states = table.ledger.memory(version, n, [item.key for item in found])[1]
+    version, n = ledger.clock()
+    states = ledger.memory(version, n, [item.key for item in found])[1]
     gone_since = any(state.in_table and state.status != Status.COMMITTED for state in states.values())
     # The last ledger row of a moved or removed object is of a batch that brought no rows.
-    readings = {(row.key, row.etag): row.n for row in table.ledger.committed_readings(version)} if gone_since else {}
+    readings = {(row.key, row.etag): row.n for row in ledger.committed_readings(version)} if gone_since else {}
 
     def hint(key: str) -> Hint:
         state = states.get(key)
@@ -158,9 +160,9 @@ def _hints(table: Table, found: Sequence[Quarantined]) -> list[Hint]:
     return [hint(item.key) for item in found]
 
 
-def quarantined_messages(lake: Lake, choice: Choice) -> list[KeptMessage]:
+def quarantined_messages(quarantine: Quarantine, choice: Choice) -> list[KeptMessage]:
     """Return the chosen messages in quarantine, in the order of their event ids, without their bodies."""
-    kept = lake.store.quarantine.messages()
+    kept = quarantine.messages()
     return [
         replace(message, body="", attributes={})
         for message in kept
@@ -211,7 +213,7 @@ def redrive_messages(lake: Lake, found: Sequence[KeptMessage], request: RedriveR
     for done, kept_message in enumerate(ready, 1):
         message = lake.store.quarantine.message(kept_message)
         queue = home(kept_message)
-        if message and queue and _send(queue, lake, message, request.log):
+        if message and queue and _send(queue, lake.config, message, request.log):
             seam("redrive-sent")
             lake.store.quarantine.release(message)
             sent += 1
@@ -222,12 +224,12 @@ def redrive_messages(lake: Lake, found: Sequence[KeptMessage], request: RedriveR
     return address
 
 
-def _send(queue: Queue, lake: Lake, message: KeptMessage, log: Callable[[str], None]) -> bool:
+def _send(queue: Queue, config: LakeConfig, message: KeptMessage, log: Callable[[str], None]) -> bool:
     """Send a message. If SQS refuses this message, log it and return False."""
     try:
         if message.origin:
             try:
-                queue.send(*_row(lake, message, message.origin))
+                queue.send(*_row(config, message, message.origin))
             except ValueError as error:
                 log(f"{message.event_id} stays in quarantine: {error}")
                 return False
@@ -241,12 +243,12 @@ def _send(queue: Queue, lake: Lake, message: KeptMessage, log: Callable[[str], N
     return True
 
 
-def _row(lake: Lake, message: KeptMessage, origin: RowOrigin) -> tuple[str, RowOrigin]:
+def _row(config: LakeConfig, message: KeptMessage, origin: RowOrigin) -> tuple[str, RowOrigin]:
     """Return the text and the identity of a row that is sent again."""
     if message.event_id != f"{origin.message_id}#0":
         # It came with its identity, or out of its topic's envelope, so the body is the row's text.
         return message.body, origin
-    table = lake.config.table_of_rows(message.queue)
+    table = config.table_of_rows(message.queue)
     return identify_row(message.body, origin, None, table.row_queue.topic if table and table.row_queue else None)
 
 
@@ -261,28 +263,31 @@ def message_from_body(body: str) -> str:
     return body
 
 
-def undeliverable_messages(lake: Lake, route: str, choice: Choice) -> list[Undeliverable]:
+def undeliverable_messages(outbox: Outbox, route: str, choice: Choice) -> list[Undeliverable]:
     """Return the chosen messages in the quarantine of a route, without their bodies."""
     return [
         replace(kept, message=replace(kept.message, body=""))
-        for kept in lake.store.outbox.undeliverable_messages(route)
+        for kept in outbox.undeliverable_messages(route)
         if choice.includes(kept.message.id, kept.reason, kept.at)
     ]
 
 
-def redrive_route(lake: Lake, route: str, found: Sequence[Undeliverable], request: RedriveRequest) -> str:
+def redrive_route(
+    outbox: Outbox, operations: OperationsLog, route: str, found: Sequence[Undeliverable], request: RedriveRequest
+) -> str:
     """Move quarantined messages of a route to its outbox. Returns the address of the entry in the operations log.
 
     A message leaves the quarantine after it is in the outbox, from which the sensor `forward` sends it. A message that
     a queue did not take goes only to that queue.
 
     Args:
-        lake: the lake.
+        outbox: what waits to be forwarded.
+        operations: the operations log.
         route: name of the route.
         found: the messages.
         request: what was asked for.
     """
-    address = lake.store.operations.put(
+    address = operations.put(
         "redrive-route",
         request.by,
         route=route,
@@ -292,7 +297,7 @@ def redrive_route(lake: Lake, route: str, found: Sequence[Undeliverable], reques
     seam("redrive-log")
     for start in range(0, len(found), _AT_ONCE):
         some = found[start : start + _AT_ONCE]
-        lake.store.outbox.send_again(route, some)
+        outbox.send_again(route, some)
         request.log(f"{start + len(some)} of {len(found)} messages of {route} are in the outbox")
         if start + len(some) < len(found):
             request.sleep(len(some) / request.rate)

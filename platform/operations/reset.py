@@ -21,14 +21,18 @@ from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.plan import BatchDraft, PlannedHint, make_plan
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.config.after_load import move_target, removes_source
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.forgetting.subject_columns import forgotten_records
 from tidegate.platform.core.keys.file_format import Mode, OutputMode, format_of, mode_of
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.ledger import Reading
+from tidegate.platform.lake.spark.delta import Delta
 
 #: The seams of a reset, in order. Each is right after the step that it is named for.
 SEAMS = ("retire", "empty", "renew", "birth", "list")
@@ -106,9 +110,11 @@ def plan_reset(lake: Lake, table_key: str) -> ResetPlan:
     clock = table.ledger.clock()
     committed = table.ledger.committed_readings(clock.version)
     present, lost = _find_lost(table, committed)
-    registered = _registers(table, table.birth, present)
+    registered = _registers(table.spec, table.birth, present)
     output = table.spec.output_mode
-    location = _prefix(table) if registered else _own_folder(table, output=output is not None)
+    location = (
+        _prefix(table.key) if registered else _own_folder(table.table_key, table.lake.store, output=output is not None)
+    )
     state = lake.delta.table_state(location)
     if state.exists and state.properties.get("tidegate.lake") != lake.id:
         raise DataError(
@@ -128,7 +134,7 @@ def plan_reset(lake: Lake, table_key: str) -> ResetPlan:
         lost=tuple(reading.key for reading in lost),
         lost_rows=sum(reading.rows for reading in lost),
         live_files=lake.delta.table_state(table.birth.location).files,
-        to_try=to_try(item for item in present if not _is_signal(table, item.key)),
+        to_try=to_try(item for item in present if not _is_signal(table.spec, item.key)),
     )
 
 
@@ -153,14 +159,14 @@ def reset_table(
     """
     plan = plan_reset(lake, table_key)
     if plan.lost and not accept_loss:
-        raise DataError(_would_lose(plan.table, plan.lost, plan.lost_rows))
+        raise DataError(_would_lose(plan.table.spec, plan.table.key, plan.lost, plan.lost_rows))
     if plan.renamed:
         log(f"WARNING: {plan.renamed}")
     if not _is_new(plan):
         as_wanted = replace(plan.birth, registered=plan.registered, output=plan.output, location=plan.location)
         if not accept_loss and (why := why_no_birth(plan.table, as_wanted, plan.to_try)):
             raise DataError(f"{why}. The table was not changed: fix that first, or accept the loss")
-        _begin(lake, plan, by, log)
+        _begin(lake.delta, lake.id, lake.store, plan, by, log)
     table = lake.table(table_key)
     clock = table.ledger.clock()
     listed = list_generation(table, clock, log)
@@ -168,11 +174,12 @@ def reset_table(
         listed = list_prefix(table, clock)
     seam("list")
     if lost := _readings_lost_since_plan(plan):
+        way_back = _recovery_text(plan.table.spec, plan.table.key)
         # By the after-load of a run that was removing a group of files when its generation ended.
         log(
             f"WARNING: {len(lost)} objects with {sum(reading.rows for reading in lost)} rows were lost during the "
-            f"reset, such as {lost[0].key}. {_recovery_text(plan.table)}. Their rows can be read in the versions of "
-            f"{plan.birth.location} before the reset"
+            f"reset, such as {lost[0].key}. {way_back}. Their rows can be read in "
+            f"the versions of {plan.birth.location} before the reset"
         )
     log(f"{listed} objects are in the inbox; the next run reads them")
     return plan
@@ -182,15 +189,15 @@ def _find_lost(table: Table, committed: Sequence[Reading]) -> tuple[list[Listed]
     """Return the objects under the prefix in key order, and the readings whose bytes are no longer there."""
     # The rows of a registered table are in its files, which a reset does not touch.
     kept = [] if table.birth is not None and table.birth.registered else committed
-    present = replace_known_etags(table, list(own_objects(table)), kept)
+    present = replace_known_etags(table.source, list(own_objects(table.source, table.key, table.lake.config)), kept)
     etags = {item.key: item.etag for item in present}
     return present, [reading for reading in kept if etags.get(reading.key) != reading.etag]
 
 
-def _would_lose(table: Table, keys: Sequence[str], rows: int) -> str:
+def _would_lose(spec: TableSpec, key: TableKey, keys: Sequence[str], rows: int) -> str:
     return (
         f"{rows} rows came from {len(keys)} objects, such as {keys[0]}, whose bytes S3 no longer has, and would not "
-        f"come back. {_recovery_text(table)}, or accept the loss"
+        f"come back. {_recovery_text(spec, key)}, or accept the loss"
     )
 
 
@@ -202,8 +209,8 @@ def _readings_lost_since_plan(plan: ResetPlan) -> list[Reading]:
     return [reading for reading in _find_lost(plan.table, committed)[1] if reading.key not in known]
 
 
-def _recovery_text(table: Table) -> str:
-    after_load, prefix = table.spec.after_load, table.key.uri
+def _recovery_text(spec: TableSpec, key: TableKey) -> str:
+    after_load, prefix = spec.after_load, key.uri
     if folder := move_target(after_load):
         return (
             f"after_load moved them to {folder}: set it to `keep`, move them back "
@@ -214,9 +221,9 @@ def _recovery_text(table: Table) -> str:
     return "Restore them under new keys first"
 
 
-def _begin(lake: Lake, plan: ResetPlan, by: str, log: Callable[[str], None]) -> None:
+def _begin(delta: Delta, lake_id: str, store: LakeStore, plan: ResetPlan, by: str, log: Callable[[str], None]) -> None:
     table, table_key = plan.table, plan.table.table_key
-    lake.store.operations.put(
+    store.operations.put(
         "reset", by, table=table_key, generation=plan.birth.generation, batches=plan.n, lost_rows=plan.lost_rows
     )
     retirement = table.batches.retire(plan.n, by)
@@ -224,32 +231,40 @@ def _begin(lake: Lake, plan: ResetPlan, by: str, log: Callable[[str], None]) -> 
     generation = retirement.generation
     log(f"generation {plan.birth.generation} is retired, {generation} follows")
     if lost := _readings_lost_since_plan(plan):
-        loss = _would_lose(table, [reading.key for reading in lost], sum(reading.rows for reading in lost))
+        loss = _would_lose(
+            table.spec, table.key, [reading.key for reading in lost], sum(reading.rows for reading in lost)
+        )
         raise DataError(
             f"{loss}. They were lost after the reset had been planned. The table still has its rows, but does not "
             "ingest files until the reset is repeated"
         )
     if plan.birth.output:
         # A run that sleeps in its copies finds nothing to copy any more.
-        lake.store.remove_folder(f"{plan.birth.location}/{plan.birth.generation}")
+        store.remove_folder(f"{plan.birth.location}/{plan.birth.generation}")
         log(f"objects of {plan.birth.name} that have -{plan.birth.generation}. in their name are of the old generation")
     # The list of forgotten persons outlives the table's rows.
-    records = forgotten_records(lake.delta.table_state(plan.birth.location).properties) if not plan.birth.output else {}
-    for location in {_prefix(table), _own_folder(table), plan.birth.location} - {plan.location}:
-        if lake.delta.table_state(location).properties.get("tidegate.lake") == lake.id:
-            properties = table_properties(table, _LEFT, registered=location == _prefix(table))
-            lake.delta.renew(location, {**properties, **records}, table.spec.name)
+    records = forgotten_records(delta.table_state(plan.birth.location).properties) if not plan.birth.output else {}
+    for location in {_prefix(table.key), _own_folder(table.table_key, table.lake.store), plan.birth.location} - {
+        plan.location
+    }:
+        if delta.table_state(location).properties.get("tidegate.lake") == lake_id:
+            properties = table_properties(
+                table.spec, table.table_key, table.lake.id, _LEFT, registered=location == _prefix(table.key)
+            )
+            delta.renew(location, {**properties, **records}, table.spec.name)
             log(f"{location} was emptied: the table is elsewhere from now on")
     seam("empty")
     version = -1
     if not plan.output:
-        properties = table_properties(table, generation, registered=plan.registered)
-        version = lake.delta.renew(plan.location, {**properties, **records}, table.spec.name)
+        properties = table_properties(
+            table.spec, table.table_key, table.lake.id, generation, registered=plan.registered
+        )
+        version = delta.renew(plan.location, {**properties, **records}, table.spec.name)
         log(f"{plan.location} is empty with version {version}")
     seam("renew")
     folder = f"{table_key}..{generation}"  # no table key has two dots in a row
     birth = Birth(generation, plan.location, table.spec.name, plan.registered, folder, version, plan.output)
-    lake.store.births.replace(table_key, birth)
+    store.births.replace(table_key, birth)
     seam("birth")
 
 
@@ -262,25 +277,25 @@ def _is_new(plan: ResetPlan) -> bool:
     return bool(plan.birth.generation_folder) and as_wanted and plan.n == 0 and not plan.table.batches.is_decided(1)
 
 
-def _is_signal(table: Table, key: str) -> bool:
-    completion = table.spec.completion
+def _is_signal(spec: TableSpec, key: str) -> bool:
+    completion = spec.completion
     return completion is not None and SignalName.parse(completion).matches(key)
 
 
-def _registers(table: Table, birth: Birth, present: Sequence[Listed]) -> bool:
-    configured = table.spec.registers
+def _registers(spec: TableSpec, birth: Birth, present: Sequence[Listed]) -> bool:
+    configured = spec.registers
     if configured is not None:
         return configured
     formats = [format for item in present if (format := format_of(item.key))]
     return mode_of(formats[0]) == "register" if formats else birth.registered
 
 
-def _prefix(table: Table) -> str:
-    return S3Address(table.key.bucket, table.key.prefix).s3a.rstrip("/")
+def _prefix(key: TableKey) -> str:
+    return S3Address(key.bucket, key.prefix).s3a.rstrip("/")
 
 
-def _own_folder(table: Table, *, output: bool = False) -> str:
-    return table.lake.store.uri("outputs" if output else "bronze", table.table_key)
+def _own_folder(table_key: str, store: LakeStore, *, output: bool = False) -> str:
+    return store.uri("outputs" if output else "bronze", table_key)
 
 
 def to_try(present: Iterable[Listed]) -> tuple[Listed, ...]:
@@ -311,7 +326,7 @@ def why_no_birth(table: Table, birth: Birth, files: Sequence[Listed]) -> str | N
     location = table.lake.store.uri("staging", table.table_key, str(ULID()))
     trial = replace(birth, location=location, generation_folder="", after_version=-1)
     taken = [PlannedHint(Hint(key), "trial") for key in keys]
-    plan = make_plan(taken, probes(table, keys, {}, sizes), {}, registered=birth.registered)
+    plan = make_plan(taken, probes(table.spec, table.source, keys, {}, sizes), {}, registered=birth.registered)
     work = BatchDraft(1, trial, None, (), plan, {})
     try:
         prepared = prepare_as_born(table, work)

@@ -17,13 +17,14 @@ from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.volume import volume, volume_metadata
 from tidegate.platform.core.errors import BadValue, DataError
 from tidegate.platform.core.keys.log_paths import COPIES
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.silver.audit.dumps import IncompleteDump
-from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.ledger import state_change_condition
+from tidegate.platform.lake.lake_root.batches import Batches
+from tidegate.platform.lake.ledger import Ledger, state_change_condition
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.threads import parallel
-from tidegate.platform.silver.pending_merge import PendingMerge
+from tidegate.platform.silver.pending_merge import Aim, PendingMerge
 
 #: Limits of one merge, which always takes at least one batch. The next merge continues after its last batch. Batch
 #: objects are read whole, and a statement lists their files: Spark Connect refuses 128 MiB, and a character of a path
@@ -133,18 +134,18 @@ def _select_changes(delta: Delta, work: PendingMerge, views: ExitStack) -> Chang
     birth = work.table.birth
     if birth is None:
         raise AssertionError("a table with batches has been born")
-    if work.rebuilds:
-        if work.since is None:
-            return _join_ledger(delta, work, birth, views, 0, _REBUILD)
+    if work.aim is Aim.REBUILD:
+        return _join_ledger(delta, work, birth, views, 0, _REBUILD)
+    if work.since is not None:
         since = f"a rebuild from batch {work.since} was requested"
         return _join_ledger(delta, work, birth, views, 0, since, counted_after=work.since - 1)
     mark = work.mark or 0
-    if work.rereads:
+    if work.aim is Aim.REREAD:
         return _join_ledger(delta, work, birth, views, 0, _DUMPS, counted_after=mark)
     first = _FIRST if work.mark is None else None
     if first and (work.n > _MAX_FIRST_BATCHES or work.bronze.files > _MAX_FIRST_FILES):
         return _join_ledger(delta, work, birth, views, 0, first, upto=_first_step(delta, work))
-    n, batches = _step(work, mark)
+    n, batches = _step(work.table.batches, work.table.table_key, mark, work.n)
     if first and n < work.n:
         return _join_ledger(delta, work, birth, views, 0, first, upto=_first_step(delta, work))
     # A batch without hints took persons' rows out of bronze. The rows that it wrote again came with earlier batches.
@@ -167,7 +168,7 @@ def _select_changes(delta: Delta, work: PendingMerge, views: ExitStack) -> Chang
             return _join_ledger(delta, work, birth, views, 0, _REMOVED)
         return _join_ledger(delta, work, birth, views, mark, upto=n)
     if why:
-        read = int(_volume(delta, work, 0, n)[1]["rows"])
+        read = int(_volume(delta, work.recorded, work.table.ledger, 0, n)[1]["rows"])
         return Changes(
             _view(delta, views, _all_rows(delta, birth)), n, first or why, len(batches), volume(batches), read
         )
@@ -186,20 +187,20 @@ def waiting_batch_replaces_rows(work: PendingMerge) -> bool:
     mark = work.mark or 0
     sizes = work.table.batches.sizes(mark)
     numbers = [n for n in range(mark + 1, work.n + 1) if sizes.get(n, 0) is not None]
-    return any(batch.removes and batch.rows for batch in _batches(work.table, numbers))
+    return any(batch.removes and batch.rows for batch in _batches(work.table.table_key, work.table.batches, numbers))
 
 
-def _step(work: PendingMerge, mark: int) -> tuple[int, tuple[Batch, ...]]:
+def _step(decided: Batches, table_key: str, mark: int, last: int) -> tuple[int, tuple[Batch, ...]]:
     """Return the number of the last batch of this merge, and its batches without void ones."""
-    sizes = work.table.batches.sizes(mark)
-    numbers = [n for n in range(mark + 1, work.n + 1) if sizes.get(n, 0) is not None]
+    sizes = decided.sizes(mark)
+    numbers = [n for n in range(mark + 1, last + 1) if sizes.get(n, 0) is not None]
     taken = count_within([sizes.get(n) or 0 for n in numbers[:_MAX_BATCHES]], _MAX_BYTES)
-    batches = _batches(work.table, numbers[:taken])
+    batches = _batches(table_key, decided, numbers[:taken])
     taken = min(
         count_within([sum(row.rows or 0 for row in batch.rows) for batch in batches], _MAX_ROWS),
         count_within([sum(row.size or 0 for row in batch.rows if row.rows) for batch in batches], _MAX_SOURCE_BYTES),
     )
-    return (work.n if taken == len(numbers) else numbers[taken - 1]), batches[:taken]
+    return (last if taken == len(numbers) else numbers[taken - 1]), batches[:taken]
 
 
 def _first_step(delta: Delta, work: PendingMerge) -> int:
@@ -209,7 +210,7 @@ def _first_step(delta: Delta, work: PendingMerge) -> int:
     """
     if work.spec.on_removed == "full" and work.silver.files > 0:
         return work.n
-    brought = _batch_sizes(delta, work)
+    brought = _batch_sizes(delta, work.n, work.recorded, work.table.ledger)
     taken = min(
         count_within([files for _, files, _ in brought], _MAX_LEDGER_FILES),
         count_within([size for _, _, size in brought], _MAX_LEDGER_BYTES),
@@ -217,10 +218,10 @@ def _first_step(delta: Delta, work: PendingMerge) -> int:
     return brought[taken - 1][0]
 
 
-def _batch_sizes(delta: Delta, work: PendingMerge) -> list[tuple[int, int, int]]:
+def _batch_sizes(delta: Delta, last: int, recorded: int, ledger: Ledger) -> list[tuple[int, int, int]]:
     """Return the numbers of the first batches in the ledger, each with the files and bytes that it brought."""
     committed = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
-    batches = _ledger(delta, work, 0, work.n).groupBy("n").agg(
+    batches = _ledger(delta, recorded, ledger, 0, last).groupBy("n").agg(
         F.count_if(committed).alias("files"), F.sum(F.when(committed, F.col("size"))).alias("bytes")
     )  # fmt: skip
     found = batches.orderBy("n").limit(_MAX_LEDGER_BATCHES).collect()
@@ -237,12 +238,12 @@ def count_within(amounts: Sequence[int], limit: int) -> int:
     return sum(1 for place, amount in enumerate(sums) if place == 0 or amount <= limit)
 
 
-def _batches(table: Table, numbers: Sequence[int]) -> tuple[Batch, ...]:
-    found = list(parallel(table.batches.read, numbers))
+def _batches(table_key: str, batches: Batches, numbers: Sequence[int]) -> tuple[Batch, ...]:
+    found = list(parallel(batches.read, numbers))
     missing = [n for n, batch in zip(numbers, found, strict=True) if batch is None]
     if missing:
         raise DataError(
-            f"batch {missing[0]} of {table.table_key} is gone from {table.batches.uri(missing[0])}; "
+            f"batch {missing[0]} of {table_key} is gone from {batches.uri(missing[0])}; "
             "batches must never be deleted: restore the object"
         )
     return tuple(batch for batch in found if batch)
@@ -286,8 +287,8 @@ def _join_ledger(
     # Rows of a registered table may be in silver although their file has left bronze.
     is_reread = why == _REPLACED or (why == _DUMPS and not birth.registered)
     view = _view(delta, views, rows)
-    batches, brought = _volume(delta, work, counted, n)
-    read = brought if counted == after else _volume(delta, work, after, n)[1]
+    batches, brought = _volume(delta, work.recorded, work.table.ledger, counted, n)
+    read = brought if counted == after else _volume(delta, work.recorded, work.table.ledger, after, n)[1]
     return Changes(view, n, why, batches, brought, int(read["rows"]), is_reread=is_reread)
 
 
@@ -302,9 +303,11 @@ def _registered_rows(
     gone = _count_gone_files(delta, work, live, after)
     if gone:
         return _all_rows(delta, birth), _describe_missing(gone)
-    files = _state_changes(delta, work, after).where(F.col("status") == str(Status.COMMITTED))
+    files = _state_changes(delta, work.n, work.recorded, work.table.ledger, after).where(
+        F.col("status") == str(Status.COMMITTED)
+    )
     # A later batch may have added a key again that was removed.
-    numbers = files.select(_places(work), "n").groupBy("_tidegate_key").agg(F.max("n").alias("_tidegate_n"))
+    numbers = files.select(_places(work.table.key), "n").groupBy("_tidegate_key").agg(F.max("n").alias("_tidegate_n"))
     numbers = numbers.where(F.col("_tidegate_n") <= upto)
     paths = numbers.join(live, "_tidegate_key").select("_tidegate_path", "_tidegate_n")
     if work.bronze.files <= _MAX_BROADCAST_FILES:
@@ -349,40 +352,49 @@ def _describe_missing(files: int) -> str | None:
 def _count_gone_files(delta: Delta, work: PendingMerge, live: DataFrame, after: int) -> int:
     """Return how many files of the batches are not live although they are committed in the ledger."""
     last = F.max_by(F.struct("status", "etag", "n"), F.struct("n", "position")).alias("last")
-    decided = _state_changes(delta, work, 0).groupBy("key").agg(last).select("key", "last.*")
+    decided = (
+        _state_changes(delta, work.n, work.recorded, work.table.ledger, 0)
+        .groupBy("key")
+        .agg(last)
+        .select("key", "last.*")
+    )
     wanted = decided.where((F.col("status") == str(Status.COMMITTED)) & (F.col("n") > after))
-    here = wanted.select("key", _places(work)).join(live, "_tidegate_key")
+    here = wanted.select("key", _places(work.table.key)).join(live, "_tidegate_key")
     return wanted.join(here, "key", "left_anti").count()
 
 
 def _has_removed_files(delta: Delta, work: PendingMerge) -> bool:
     left = F.col("status").isin(str(Status.REMOVED), str(Status.QUARANTINED))
-    return not _state_changes(delta, work, max(work.mark or 0, work.settled)).where(left).isEmpty()
+    return (
+        not _state_changes(delta, work.n, work.recorded, work.table.ledger, max(work.mark or 0, work.settled))
+        .where(left)
+        .isEmpty()
+    )
 
 
-def _state_changes(delta: Delta, work: PendingMerge, after: int) -> DataFrame:
+def _state_changes(delta: Delta, last: int, recorded: int, ledger: Ledger, after: int) -> DataFrame:
     """Return the rows of the ledger that change a key's state, of the batches after `after`."""
-    return _ledger(delta, work, after, work.n).where(state_change_condition())
+    return _ledger(delta, recorded, ledger, after, last).where(state_change_condition())
 
 
-def _ledger(delta: Delta, work: PendingMerge, after: int, upto: int) -> DataFrame:
-    rows = delta.session.read.format("delta").option("versionAsOf", work.recorded).load(work.table.ledger.location)
+def _ledger(delta: Delta, recorded: int, ledger: Ledger, after: int, upto: int) -> DataFrame:
+    rows = delta.session.read.format("delta").option("versionAsOf", recorded).load(ledger.location)
     return rows.where((F.col("n") > after) & (F.col("n") <= upto))
 
 
-def _places(work: PendingMerge) -> Column:
+def _places(key: TableKey) -> Column:
     """Return a row for each key that the file of a ledger row may have: the object itself, and its copy."""
-    itself = F.substring("key", len(work.table.key.prefix) + 1, 1024)
+    itself = F.substring("key", len(key.prefix) + 1, 1024)
     copy = F.concat(F.lit(f"{COPIES}/"), itself, F.lit("/"), F.col("etag"), F.lit(".parquet"))
     return F.explode(F.array(itself, copy)).alias("_tidegate_key")
 
 
-def _volume(delta: Delta, work: PendingMerge, after: int, upto: int) -> tuple[int, dict[str, int | float]]:
+def _volume(delta: Delta, recorded: int, ledger: Ledger, after: int, upto: int) -> tuple[int, dict[str, int | float]]:
     """Return the number of committed batches after `after` up to `upto`, and what they brought, as metadata."""
     committed = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
     landed = (F.col("kind") == "header") & (F.col("outcome") == "committed")
     (sums,) = (
-        _ledger(delta, work, after, upto)
+        _ledger(delta, recorded, ledger, after, upto)
         .agg(
             F.count_if(landed).alias("batches"),
             F.count_if(committed).alias("files"),

@@ -40,7 +40,9 @@ from tidegate.platform.core.silver.change_rows import (
 )
 from tidegate.platform.core.silver.export_manifest import ExportedFile, ExportManifest, ExportMark, manifest_name
 from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.silver_suppression import columns_of_silver, silver_suppression
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.lake.spark.session import override_settings
@@ -131,7 +133,7 @@ def export_changes(lake: Lake, spec: TableSpec) -> ExportResult:
     return ExportResult(manifests, rows, state.version - (mark.start - 1 if mark.done is None else mark.done))
 
 
-def is_behind(lake: Lake, spec: TableSpec) -> bool:
+def is_behind(delta: Delta, store: LakeStore, spec: TableSpec) -> bool:
     """Return whether a silver table with `export` has versions whose changes are not exported.
 
     Raises:
@@ -139,11 +141,11 @@ def is_behind(lake: Lake, spec: TableSpec) -> bool:
     """
     if not spec.exports:
         return False
-    state = lake.delta.table_state(lake.store.uri("silver", spec.name))
+    state = delta.table_state(store.uri("silver", spec.name))
     if not state.has_columns or state.table_id is None:
         return False
     try:
-        mark = lake.store.export_marks.get(spec.name, state.table_id)
+        mark = store.export_marks.get(spec.name, state.table_id)
     except ValueError:
         return True  # The check of the next run says what is wrong with the mark.
     return mark is None or mark.done is None or mark.done < state.version
@@ -222,8 +224,8 @@ class _Version:
         if suppression is not None:
             # Forgetting deletes rows, too: the delete would have the values of the forgotten person.
             table = self.lake.table(self.spec.table_key.encode())
-            known = columns_of_silver(self.lake, table, self.state)
-            persons = silver_suppression(self.lake, table, suppression, self.state, known)
+            known = columns_of_silver(self.lake.delta, table.birth, self.state)
+            persons = silver_suppression(self.lake.store, table.spec, suppression, self.state, known)
             # A row of another person may have a value of theirs, before forgetting has emptied it.
             rows = without_others_values(persons.exclude_suppressed(rows, fields), fields, persons)
             rows = rows.withColumn(CHANGE_TYPE, F.expr(remaining_change_type(self._keys())))

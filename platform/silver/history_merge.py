@@ -54,21 +54,24 @@ def build_history_merge(
         is_truncated: the rows to merge have a truncate, which may end a row of any key.
         has_copies: silver has two rows of a key and an order. Only a rebuild of the whole table is asked.
     """
-    mode = mode_of(work, changes)
+    mode = mode_of(work.spec, work.silver, work.mark, work.aim, changes)
     rows, hidden = changes.rows, hiding_columns(own_columns(work.spec))
     is_bounded = changes.why_full is None and not rules.is_list
     # However few rows of dumps there are, the deletes that they imply may be as many as the keys of silver.
     max_rows = rows if is_bounded and not rules.are_dumps else None
     query = HistoryQuery(f"silver.{work.table.spec.name}", rules, types_of(rules, silver), truncates, changes.dumps)
     table = delta_table(work.location)
-    stored = _staying_rows(mode, stored_table(work, changes), is_empty=work.silver.files == 0, is_tail=not is_truncated)
+    is_empty, is_tail = work.silver.files == 0, not is_truncated
+    stored = _staying_rows(mode, stored_table(work.location, changes), is_empty=is_empty, is_tail=is_tail)
     names = list(dict.fromkeys(map(quote_name, (*(field.name for field in rules.stored), *own_columns(work.spec)))))
     keys = [part.path for part in (*rules.keys, *rules.order)]
     same = replacement_condition(" AND ".join(f"t.{path} <=> s.{path}" for path in keys), has_copies)
     if work.since is None:
         source = query.sql(changes.view, stored, max_rows=max_rows)
     else:
-        chosen = partial(chosen_rows, work=work, changes=changes, rules=rules, since=work.since, batch=CHANGED_BATCH)
+        chosen = partial(
+            chosen_rows, location=work.location, changes=changes, rules=rules, since=work.since, batch=CHANGED_BATCH
+        )
         source = _with_leaving_rows(query.sql(changes.view, stored, chosen=chosen), rules, table, work.since, names)
     update = [f"t.{name} = s.{name}" for name in names]
     update += [f"t.{quote_name(name)} = {value}" for name, value in _unassigned_values(rules, silver, mode).items()]
@@ -81,11 +84,11 @@ def build_history_merge(
         clauses = f"WHEN MATCHED AND s.{_LEAVES} THEN DELETE {clauses}"
     statement = f"MERGE INTO {table} t USING ({source}) s ON {same} {clauses}"
     # An empty table takes any number.
-    is_keyed = mode is MergeMode.UPSERT and (is_bounded or work.silver.files == 0)
+    is_keyed = mode is MergeMode.UPSERT and (is_bounded or is_empty)
     if not is_keyed:
         return Merging(source, keys, hidden, None, rows, statement)
     view = f"stored_{changes.view}"
-    placed = query.sql(changes.view, StoredRows(view, is_tail=not is_truncated, has_places=True), max_rows=max_rows)
+    placed = query.sql(changes.view, StoredRows(view, is_tail=is_tail, has_places=True), max_rows=max_rows)
     return Merging(placed, keys, hidden, "true", rows, statement, view)
 
 

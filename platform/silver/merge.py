@@ -12,6 +12,7 @@ from typing import TypeVar
 from tidegate.platform.catalog import sync_table
 from tidegate.platform.core.bronze.volume import sum_volumes
 from tidegate.platform.core.config.csv_options import CsvOptions
+from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import taken_names
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import BadValue, TidegateError, UnavailableError
@@ -24,6 +25,7 @@ from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.commit_retry import repeat_call
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import Merging, TableState
 from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.maintenance.compaction import compact, is_due
@@ -39,7 +41,7 @@ from tidegate.platform.silver.expect.failing_expressions import name_failing_exp
 from tidegate.platform.silver.expect.violations import count_violations
 from tidegate.platform.silver.history_merge import build_history_merge
 from tidegate.platform.silver.merge_sql import build_merge, mode_of
-from tidegate.platform.silver.pending_merge import PendingMerge, merge_state, pending_merge
+from tidegate.platform.silver.pending_merge import Aim, PendingMerge, merge_state, pending_merge
 from tidegate.platform.silver.row_queries import RowCounts, expression_types, has_copies, row_counts
 from tidegate.platform.silver.server_losses import record_server_loss
 from tidegate.platform.silver.suppressed_rows import same_list, wanted_changes
@@ -139,7 +141,7 @@ def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda
             return None
         # Batches that bronze commits meanwhile are left to the next run, or this run might never end.
         goal = goal or work.n
-        with record_server_loss(lake, spec.name):
+        with record_server_loss(lake.config, lake.delta, lake.store.losses, spec.name):
             return _merge(lake, work, log)
 
     with name_failing_expression(spec):
@@ -180,8 +182,9 @@ def rebuild_table(
         if work.mark is not None and work.mark >= work.n:
             # The txn of the mark is there already, and would make this merge one that has happened.
             app_id = f"{app_id}:rebuild:{work.silver.version}"
-        with record_server_loss(lake, spec.name):
-            return _merge(lake, replace(work, rebuilds=True, since=since, app_id=app_id), log)
+        with record_server_loss(lake.config, lake.delta, lake.store.losses, spec.name):
+            aim = Aim.REBUILD if since is None else Aim.REBUILD_SINCE
+            return _merge(lake, replace(work, aim=aim, since=since, app_id=app_id), log)
 
     with name_failing_expression(spec):
         return _retry_step(step, log)
@@ -247,17 +250,17 @@ def _combine_known(
 
 def _prepare_table(lake: Lake, work: PendingMerge, rules: MergeRules, log: Callable[[str], None]) -> bool:
     """Create the silver table, or let it follow bronze and `lake.yaml`. Returns whether it got columns or types."""
-    widened = work.silver.exists and widen_table(lake, work, rules)
+    widened = work.silver.exists and widen_table(lake.delta, work.location, work.silver, rules)
     if work.silver.exists:
-        follow_lake_yaml(lake, work, rules, log)
+        follow_lake_yaml(lake.delta, work, rules, log)
     else:
-        create_table(lake, work, rules)
+        create_table(lake.delta, lake.id, work, rules)
     if work.mark is None:
-        record_first_reading(lake, work)
-    record_subject(lake, work)
+        record_first_reading(lake.delta, work.location, work.n, work.app_id)
+    record_subject(lake.delta, work)
     # Without a mark, an earlier merge may have died between the creation of the table and its SQL names.
     if widened or work.mark is None:
-        _name(lake, work, log)
+        _name(lake, work.table.table_key, log)
     return widened
 
 
@@ -269,17 +272,20 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
     seam("silver-create")
     with _changes(lake, work, rules) as changes:
         seam("silver-gather")
-        first = 1 if work.rebuilds else (work.mark or 0) + 1
-        log(f"merging batches {first}..{changes.n}" + (f" of {work.n}" if changes.n < work.n else ""))
+        after = 0 if work.aim.is_rebuild else work.mark or 0
+        log(f"merging batches {after + 1}..{changes.n}" + (f" of {work.n}" if changes.n < work.n else ""))
         if changes.why_full:
             log(f"full merge: {changes.why_full}")
-        incomplete = _incomplete_dumps(work, changes)
+        incomplete = _incomplete_dumps(work.table.spec, after, changes)
         for text in incomplete:
             log(f"WARNING: {text}")
-        purge_tombstones(lake, work, changes.n)
-        violations = count_violations(lake.delta.session, work, changes, rules)
-        counts = row_counts(lake.delta.session, changes, rules, work.bronze.schema, _csv(work))
-        merging = replace(_build_merging(lake, work, changes, rules, have, counts), provided=same_list(work))
+        purge_tombstones(lake.delta, work.spec, work.location, work.mark, changes.n)
+        violations = count_violations(lake.delta.session, work.table.spec, changes, rules)
+        counts = row_counts(lake.delta.session, changes, rules, work.bronze.schema, _csv(work.table.spec))
+        merging = replace(
+            _build_merging(lake.delta, work, changes, rules, have, counts),
+            provided=same_list(work.silver, work.table.spec),
+        )
         merged = lake.delta.merge(work.location, merging, changes.view, work.app_id, changes.n)
     seam("silver-merge")
     if (merged.txn or 0) < changes.n:
@@ -287,10 +293,10 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
             f"the merge of silver.{work.table.spec.name} returned, but its table has the mark {merged.txn}, not "
             f"{changes.n}; the next run merges these batches again"
         )
-    if work.is_whole_rebuild:
-        renew_subject_record(lake, work, merged.version)
-    if is_remade(work, rules):
-        record_remade(lake, work, rules)
+    if work.aim is Aim.REBUILD:
+        renew_subject_record(lake.delta, work, merged.version)
+    if is_remade(work.spec, work.silver, work.aim, work.table.spec, rules):
+        record_remade(lake.delta, work.spec, work.location, rules)
     if is_due(work.mark or 0, changes.n):
         compact(lake.delta, work.location, f"silver.{work.table.spec.name}", log)
     if widened or not work.silver.exists:
@@ -313,26 +319,28 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         violations.counts,
         incomplete,
         rules.expectations,
-        _collapse(work, rules, counts),
+        _collapse(work.spec, work.silver, work.table.spec, rules, counts),
         merged.shown,
         work.silver if work.silver.exists and not widened else None,
     )
 
 
-def _csv(work: PendingMerge) -> CsvOptions | None:
-    return work.table.spec.csv if work.table.spec.format in ("csv", None) else None
+def _csv(spec: TableSpec) -> CsvOptions | None:
+    return spec.csv if spec.format in ("csv", None) else None
 
 
-def _collapse(work: PendingMerge, rules: MergeRules, counts: RowCounts) -> Collapse:
-    own = taken_names(work.spec)
+def _collapse(
+    silver_spec: SilverSpec, state: TableState, spec: TableSpec, rules: MergeRules, counts: RowCounts
+) -> Collapse:
+    own = taken_names(silver_spec)
     before, now = (
         [field for field in fields if fold_name(field.name) not in own]
-        for fields in (work.silver.schema.fields, rules.columns)
+        for fields in (state.schema.fields, rules.columns)
     )
     return Collapse(
         counts.null_keys,
         counts.reinserted,
-        inferred_text_order(work.table.spec, rules),
+        inferred_text_order(spec, rules),
         counts.misread,
         misread_names(now),
         suspicious_joins(before, now),
@@ -346,41 +354,40 @@ def _changes(lake: Lake, work: PendingMerge, rules: MergeRules) -> Iterator[Chan
     """Yield the rows to merge, and what is known in addition to them."""
     with (
         gather_changes(lake.delta, work) as everything,
-        with_incomplete_dumps(lake, work, rules, everything) as known,
+        with_incomplete_dumps(lake.delta, work, rules, everything) as known,
         wanted_changes(lake, work, rules, known) as changes,
     ):
         yield changes
 
 
-def _incomplete_dumps(work: PendingMerge, changes: Changes) -> tuple[str, ...]:
+def _incomplete_dumps(spec: TableSpec, after: int, changes: Changes) -> tuple[str, ...]:
     """Return a sentence for each dump that deletes nothing since one of the merged batches."""
-    spec, after = work.table.spec, 0 if work.rebuilds else work.mark or 0
     dumps = sorted((dump for dump in changes.dumps.incomplete if dump.n > after), key=lambda dump: -dump.n)
     is_discreet = spec.personal is not None
     return tuple(dump.sentence(spec.name, is_discreet=is_discreet) for dump in dumps[:_MAX_NAMED_DUMPS])
 
 
 def _build_merging(
-    lake: Lake, work: PendingMerge, changes: Changes, rules: MergeRules, have: TableSchema, counts: RowCounts
+    delta: Delta, work: PendingMerge, changes: Changes, rules: MergeRules, have: TableSchema, counts: RowCounts
 ) -> Merging:
-    mode = mode_of(work, changes)
-    copies = work.is_whole_rebuild and work.silver.files > 0 and has_copies(lake.delta.session, work, rules)
+    mode = mode_of(work.spec, work.silver, work.mark, work.aim, changes)
+    copies = work.aim is Aim.REBUILD and work.silver.files > 0 and has_copies(delta.session, work.location, rules)
     if rules.history is not None:
-        truncates = record_truncates(lake, work, mode, counts.truncates) if rules.truncated else ()
+        truncates = record_truncates(delta, work, mode, counts.truncates) if rules.truncated else ()
         seam("silver-truncate")
         is_truncated = bool(counts.truncates)
         return build_history_merge(
             work, changes, rules, have, truncates=truncates, is_truncated=is_truncated, has_copies=copies
         )
-    truncate = record_truncate(lake, work, rules, mode, counts.truncate)
+    truncate = record_truncate(delta, work, rules, mode, counts.truncate)
     seam("silver-truncate")
     is_partial = counts.partial > 0
     return build_merge(work, changes, rules, have, is_partial=is_partial, truncate=truncate, has_copies=copies)
 
 
-def _name(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> None:
+def _name(lake: Lake, table_key: str, log: Callable[[str], None]) -> None:
     """Give silver its SQL names. A merge does not fail if the names cannot be given."""
     try:
-        SqlNames(lake).name_table(work.table.table_key)
+        SqlNames(lake).name_table(table_key)
     except TidegateError as error:
         log(f"WARNING: {error}")

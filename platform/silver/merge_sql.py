@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import (
     CHANGED_BATCH,
     DELETED,
@@ -22,7 +23,7 @@ from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.merge_mode import MergeMode, merge_mode
 from tidegate.platform.core.silver.rules import MergeRules
-from tidegate.platform.lake.spark.results import TIED, Merging
+from tidegate.platform.lake.spark.results import TIED, Merging, TableState
 from tidegate.platform.silver.changes import Changes
 from tidegate.platform.silver.dumps.snapshot_rows import with_deletes
 from tidegate.platform.silver.newest_rows import (
@@ -33,7 +34,7 @@ from tidegate.platform.silver.newest_rows import (
     rows_of_keys_since,
     tie_error,
 )
-from tidegate.platform.silver.pending_merge import PendingMerge
+from tidegate.platform.silver.pending_merge import Aim, PendingMerge
 from tidegate.platform.silver.truncate import Truncate
 from tidegate.platform.silver.unchanged_values import ColumnTypes, LeftValues, kept_value, value_in_silver
 
@@ -59,19 +60,19 @@ def build_merge(
         truncate: rows that are older are left out, and deleted if it is due. Only the MERGE can do that.
         has_copies: silver has two rows of a key. Only a rebuild of the whole table is asked.
     """
-    mode = mode_of(work, changes)
+    mode = mode_of(work.spec, work.silver, work.mark, work.aim, changes)
     types = types_of(rules, silver)
     name = f"silver.{work.table.spec.name}"
     tie = "true" if rules.on_tie == "last" else _untied_condition(name, rules, types)
     newer = mode.newer_condition([part.path for part in rules.order], tie)
-    stays = rows_that_stay(mode, is_empty=work.silver.files == 0)
-    silver_table = delta_table(work.location)
-    table = stays and stored_table(work, changes)
+    is_empty = work.silver.files == 0
+    stays = rows_that_stay(mode, is_empty=is_empty)
+    table = stays and stored_table(work.location, changes)
 
     def complete_rows(rows: str) -> str:
         if rules.are_dumps:
             rows = with_deletes(rows, rules, table, stays or "true", view=changes.view, dumps=changes.dumps)
-        return rows if work.since is None else chosen_rows(rows, work, changes, rules, work.since)
+        return rows if work.since is None else chosen_rows(rows, work.location, changes, rules, work.since)
 
     order = truncate.order if truncate else None
     source = newest_rows(name, rules, changes.view, is_partial=is_partial, truncate=order, complete=complete_rows)
@@ -85,44 +86,47 @@ def build_merge(
         newer=newer, update=update, insert=_new_row(types, own), truncated=truncated, since=work.since, late=late,
         emptied=emptied,
     )  # fmt: skip
-    statement = (
-        f"MERGE INTO {silver_table} t USING ({source}) s ON {replacement_condition(same_key, has_copies)} {clauses}"
-    )
+    same = replacement_condition(same_key, has_copies)
+    statement = f"MERGE INTO {delta_table(work.location)} t USING ({source}) s ON {same} {clauses}"
+    is_plain = not is_partial and truncated is None
+    is_keyed = _is_keyed(mode, changes, rules, types, is_plain=is_plain, is_empty=is_empty)
     return Merging(
         f"SELECT {', '.join([*_values(types), *own, TIED])} FROM ({source})",
         [part.path for part in rules.keys],
         hiding_columns(own_columns(work.spec)),
-        newer if _is_keyed(work, changes, rules, types, is_plain=not is_partial and truncated is None) else None,
+        newer if is_keyed else None,
         changes.rows,
         statement,
         mixed=left.mixed_condition(newer) if rules.records_left else None,
     )
 
 
-def stored_table(work: PendingMerge, changes: Changes) -> str:
+def stored_table(location: str, changes: Changes) -> str:
     """Return the rows of silver that a merge reads: of a rebuild from a batch, without those of forgotten persons."""
-    return changes.stored.others if changes.stored else delta_table(work.location)
+    return changes.stored.others if changes.stored else delta_table(location)
 
 
 def chosen_rows(
-    rows: str, work: PendingMerge, changes: Changes, rules: MergeRules, since: int, *, batch: str = "_tidegate_n"
+    rows: str, location: str, changes: Changes, rules: MergeRules, since: int, *, batch: str = "_tidegate_n"
 ) -> str:
     """Return the rows of the keys that a rebuild from a batch computes again (`rows_of_keys_since`)."""
     forgotten = forgotten_rows(rules, changes.with_forgotten)
     stored = changes.stored.theirs if changes.stored else None
-    table = delta_table(work.location)
+    table = delta_table(location)
     return rows_of_keys_since(rows, rules, table, since, batch=batch, forgotten=forgotten, stored=stored)
 
 
-def _is_keyed(work: PendingMerge, changes: Changes, rules: MergeRules, types: ColumnTypes, *, is_plain: bool) -> bool:
+def _is_keyed(
+    mode: MergeMode, changes: Changes, rules: MergeRules, types: ColumnTypes, *, is_plain: bool, is_empty: bool
+) -> bool:
     """Return whether the keyed merge can do a merge."""
     # The number of rows in a merge of all of bronze is unknown. An empty table takes any number by the keyed merge.
     is_bounded = changes.why_full is None and not rules.is_list
     # A field that bronze lacks keeps the value of the replaced row, which only the MERGE can do.
     shared = (Field(column, in_silver) for column, (_, in_silver) in types.items())
-    if mode_of(work, changes) is not MergeMode.UPSERT or any(TableSchema(rules.columns).missing_fields(shared)):
+    if mode is not MergeMode.UPSERT or any(TableSchema(rules.columns).missing_fields(shared)):
         return False
-    return (is_bounded and is_plain) or work.silver.files == 0
+    return (is_bounded and is_plain) or is_empty
 
 
 def _values(types: ColumnTypes) -> Iterator[str]:
@@ -134,15 +138,15 @@ def _own_columns(rules: MergeRules) -> tuple[str, ...]:
     return (*SILVER_COLUMNS, LEFT) if rules.records_left else SILVER_COLUMNS
 
 
-def mode_of(work: PendingMerge, changes: Changes) -> MergeMode:
+def mode_of(silver_spec: SilverSpec, state: TableState, mark: int | None, aim: Aim, changes: Changes) -> MergeMode:
     """Return the mode of a merge."""
-    if work.since is not None:
+    if aim is Aim.REBUILD_SINCE:
         return MergeMode.SINCE
     return merge_mode(
         is_full=changes.why_full is not None,
         is_reread=changes.is_reread,
-        has_other_rows=work.mark is None and work.silver.files > 0,
-        mirrors_removals=work.spec.on_removed == "full" or work.rebuilds,
+        has_other_rows=mark is None and state.files > 0,
+        mirrors_removals=silver_spec.on_removed == "full" or aim is Aim.REBUILD,
     )
 
 

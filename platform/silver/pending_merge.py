@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
@@ -17,6 +18,24 @@ _ACKNOWLEDGED = "tidegate.acknowledged_version"
 
 class BronzeGone(DataError):
     """The bronze table does not exist, though its ledger has batches."""
+
+
+class Aim(Enum):
+    """What a merge is asked to do. `MergeMode` follows from it, from the changes and from what silver has."""
+
+    #: Silver gets what the batches after its mark bring.
+    WAITING = auto()
+    #: Silver gets the rows of all of bronze again, and loses its other rows of this bronze.
+    REREAD = auto()
+    #: Silver becomes what bronze gives now, whatever it holds.
+    REBUILD = auto()
+    #: Keys with a row of batch `since` or later become what bronze gives now.
+    REBUILD_SINCE = auto()
+
+    @property
+    def is_rebuild(self) -> bool:
+        """Whether the merge reads bronze from its first batch on, because somebody asked for it."""
+        return self in (Aim.REBUILD, Aim.REBUILD_SINCE)
 
 
 @dataclass(frozen=True)
@@ -36,9 +55,8 @@ class PendingMerge:
             silver has no mark for another table or generation.
         settled: what this batch and earlier ones replaced in bronze, or removed from it, is not in silver, because it
             had left bronze before the first merge read bronze. 0 if nothing is known.
-        rebuilds: silver becomes what bronze gives now, whatever it holds.
-        rereads: silver gets the rows of all of bronze again, and loses its other rows of this bronze.
-        since: a rebuild computes only keys with a row of this batch or later. None: all keys.
+        aim: what the merge is asked to do.
+        since: the batch of `REBUILD_SINCE`; None with every other aim.
     """
 
     table: Table
@@ -51,14 +69,8 @@ class PendingMerge:
     recorded: int
     app_id: str
     settled: int = 0
-    rebuilds: bool = False
-    rereads: bool = False
+    aim: Aim = Aim.WAITING
     since: int | None = None
-
-    @property
-    def is_whole_rebuild(self) -> bool:
-        """Whether every row of silver is computed from bronze again."""
-        return self.rebuilds and self.since is None
 
     @property
     def bronze_location(self) -> str:

@@ -29,7 +29,6 @@ from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.silver.changes import Changes
 from tidegate.platform.silver.newest_rows import order_struct
-from tidegate.platform.silver.pending_merge import PendingMerge
 from tidegate.platform.silver.truncate import MAX_TRUNCATES
 
 _FIRST_PART = re.compile("`((?:[^`]|``)+)`")
@@ -69,17 +68,17 @@ class RowCounts:
     misread: int = 0
 
 
-def has_copies(session: SparkSession, work: PendingMerge, rules: MergeRules) -> bool:
+def has_copies(session: SparkSession, location: str, rules: MergeRules) -> bool:
     """Return whether silver has two rows of a key, or of a key and an order in a history. No merge writes them.
 
     Args:
         session: runs the query.
-        work: its silver table exists, with the columns of the rules.
+        location: `s3a://` URI of the silver table.
         rules: what a row of bronze is in silver.
     """
     parts = (*rules.keys, *rules.order) if rules.history else rules.keys
     own = ", ".join(part.path for part in parts)
-    query = f"SELECT 1 FROM {delta_table(work.location)} GROUP BY {own} HAVING count(*) > 1 LIMIT 1"
+    query = f"SELECT 1 FROM {delta_table(location)} GROUP BY {own} HAVING count(*) > 1 LIMIT 1"
     return bool(session.sql(query).collect())
 
 

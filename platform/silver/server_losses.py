@@ -13,33 +13,37 @@ from datetime import UTC, datetime
 from pyspark.errors import PySparkException
 
 from tidegate.platform.core.bronze.loss_quota import MAX_LOSSES, silver_reader
-from tidegate.platform.lake.lake import Lake
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.lake.lake_root.losses import Losses
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 
 @contextmanager
-def record_server_loss(lake: Lake, name: str) -> Iterator[None]:
+def record_server_loss(config: LakeConfig, delta: Delta, losses: Losses, name: str) -> Iterator[None]:
     """Record it if the Spark server is lost within the block, whose error is raised as it is.
 
     The server must have answered before the block: one that does not run at all is not lost by a table.
 
     Args:
-        lake: the lake.
+        config: the lake.yaml.
+        delta: the door to tables.
+        losses: the losses of the Spark server.
         name: of the silver table whose rows are read.
     """
     try:
         yield
     except (SparkUnreachable, PySparkException):
         try:
-            lake.delta.check_session_alive()
+            delta.check_session_alive()
         except (SparkUnreachable, PySparkException):
-            lake.store.losses.note(silver_reader(name), lake.config)
+            losses.note(silver_reader(name), config)
         raise
 
 
-def why_silver_rests(lake: Lake, name: str) -> str | None:
+def why_silver_rests(config: LakeConfig, losses: Losses, name: str) -> str | None:
     """Return why no run reads a silver table by itself now, as a sentence. None if nothing keeps runs from it."""
-    until = lake.store.losses.rests_until(silver_reader(name), lake.config)
+    until = losses.rests_until(silver_reader(name), config)
     if until is None or until <= time.time():
         return None
     return (

@@ -8,9 +8,13 @@ from dataclasses import replace
 
 from pyspark.sql import functions as F
 
+from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.silver.rules import MergeRules
-from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.silver_suppression import FORGOTTEN, columns_of_silver, silver_suppression
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.suppression import Suppression, require_subject
@@ -30,16 +34,16 @@ def wanted_changes(lake: Lake, work: PendingMerge, rules: MergeRules, changes: C
     require_subject(work.table.spec, work.bronze)
     suppression = lake.suppression(work.table.spec) if work.table.spec.personal is not None else None
     with (
-        _without_suppressed(lake, work, changes, suppression) as kept,
-        _with_stored(lake, work, kept, suppression) as kept,
-        _with_dropped(lake, work, rules, kept, suppression) as wanted,
+        _without_suppressed(lake.delta, work.bronze, changes, suppression) as kept,
+        _with_stored(lake.delta, lake.store, work, kept, suppression) as kept,
+        _with_dropped(lake.delta, work.bronze, work.table.birth, rules, kept, suppression) as wanted,
     ):
         yield wanted
 
 
 @contextmanager
 def _without_suppressed(
-    lake: Lake, work: PendingMerge, changes: Changes, suppression: Suppression | None
+    delta: Delta, bronze: TableState, changes: Changes, suppression: Suppression | None
 ) -> Iterator[Changes]:
     """Yield the changes without rows of suppressed subjects.
 
@@ -49,45 +53,47 @@ def _without_suppressed(
     if suppression is None:
         yield changes
         return
-    session = lake.delta.session
-    kept = suppression.exclude_suppressed(session.table(changes.view), work.bronze.schema.fields)
+    session = delta.session
+    kept = suppression.exclude_suppressed(session.table(changes.view), bronze.schema.fields)
     with temporary_view(session, "kept", kept) as view:
         yield replace(changes, view=view, with_forgotten=changes.view)
 
 
 @contextmanager
 def _with_stored(
-    lake: Lake, work: PendingMerge, changes: Changes, suppression: Suppression | None
+    delta: Delta, store: LakeStore, work: PendingMerge, changes: Changes, suppression: Suppression | None
 ) -> Iterator[Changes]:
     """Yield the changes with what silver has of suppressed subjects, if keys are computed again.
 
     Bronze may not have the rows any more that silver's were made of: those from before a reset.
     """
-    silver = lake.delta.table_state(work.location) if work.since is not None and suppression is not None else None
+    silver = delta.table_state(work.location) if work.since is not None and suppression is not None else None
     if silver is None or suppression is None:
         yield changes
         return
-    with stored_forgotten(lake, work.table, suppression, silver) as stored:
+    with stored_forgotten(delta, store, work.table.spec, work.table.birth, suppression, silver) as stored:
         yield replace(changes, stored=stored)
 
 
 @contextmanager
 def stored_forgotten(
-    lake: Lake, table: Table, suppression: Suppression, silver: TableState
+    delta: Delta, store: LakeStore, spec: TableSpec, birth: Birth | None, suppression: Suppression, silver: TableState
 ) -> Iterator[StoredForgotten]:
     """Yield views of what a silver table has of suppressed subjects, and of its other rows.
 
     Args:
-        lake: the lake.
-        table: the bronze table.
+        delta: the door to tables.
+        store: the lake's own objects.
+        spec: its configuration.
+        birth: its birth record, if it was born.
         suppression: its list.
         silver: the state of the silver table, which exists.
 
     Raises:
         SubjectProblem: silver does not show whose its rows are.
     """
-    session, location, fields = lake.delta.session, lake.store.uri("silver", table.spec.name), silver.schema.fields
-    of_silver = silver_suppression(lake, table, suppression, silver, columns_of_silver(lake, table, silver))
+    session, location, fields = delta.session, store.uri("silver", spec.name), silver.schema.fields
+    of_silver = silver_suppression(store, spec, suppression, silver, columns_of_silver(delta, birth, silver))
     rows = session.read.format("delta").load(location)
     if records_givers(silver):
         found = rows_with_others_values(session, location, silver, of_silver, unknown=True)
@@ -101,37 +107,41 @@ def stored_forgotten(
         yield StoredForgotten(view, others)
 
 
-def same_list(work: PendingMerge) -> dict[str, str]:
+def same_list(state: TableState, spec: TableSpec) -> dict[str, str]:
     """Return what the silver table must have for the commit, so that no person was forgotten since its state was read.
 
     The list is read after that state. A merge with an older list would bring rows back that forgetting has taken out of
     silver, and not yet out of bronze; a rebuild from a batch reads a version of bronze that has them for longer.
     """
-    if work.table.spec.personal is None:
+    if spec.personal is None:
         return {}
-    return {FORGOTTEN: work.silver.properties.get(FORGOTTEN, "")}
+    return {FORGOTTEN: state.properties.get(FORGOTTEN, "")}
 
 
 @contextmanager
 def _with_dropped(
-    lake: Lake, work: PendingMerge, rules: MergeRules, changes: Changes, suppression: Suppression | None
+    delta: Delta,
+    bronze: TableState,
+    birth: Birth | None,
+    rules: MergeRules,
+    changes: Changes,
+    suppression: Suppression | None,
 ) -> Iterator[Changes]:
     """Yield the changes with a view of the rows that earlier merges left out of full dumps.
 
     These rows are not in silver, but they prove that the key is present in the dump. Only rows of that kind are read,
     and of them the columns of key, order and conditions.
     """
-    birth = work.table.birth
     if not rules.are_dumps or rules.skipped is None or birth is None or changes.why_full is not None:
         yield changes
         return
-    session = lake.delta.session
+    session = delta.session
     rows = session.read.format("delta").load(birth.location)
     if not birth.registered:
         # Of a registered table, the batch of a row is not known. The next merge corrects what a later batch decided.
         rows = rows.where(F.col("_batch") <= changes.n)
     if suppression is not None:
-        rows = suppression.exclude_suppressed(rows, work.bronze.schema.fields)
+        rows = suppression.exclude_suppressed(rows, bronze.schema.fields)
     nothing = ("CAST(NULL AS BIGINT) AS _tidegate_n", "'' AS _tidegate_path", "0L AS _tidegate_row")
     with temporary_view(session, "dropped", rows.selectExpr("*", *nothing)) as view:
         yield replace(changes, dumps=replace(changes.dumps, dropped=view))

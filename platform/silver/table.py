@@ -11,6 +11,7 @@ from itertools import chain
 
 from pyspark.errors import PySparkException
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import CHANGED_AT, CHANGED_BATCH, DELETED, JOINED, LEFT, LEFT_TYPE
 from tidegate.platform.core.config.table import TableSpec
@@ -39,11 +40,12 @@ from tidegate.platform.core.silver.refusals import refusal
 from tidegate.platform.core.silver.row_value import BRONZE
 from tidegate.platform.core.silver.rules import MergeRules, merge_rules
 from tidegate.platform.core.silver.subject_paths import is_record, silver_origins, subject_paths, subject_record
-from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.properties import set_properties
+from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.lake.spark.session import command
 from tidegate.platform.maintenance.compaction import passes
-from tidegate.platform.silver.pending_merge import PendingMerge
+from tidegate.platform.silver.pending_merge import Aim, PendingMerge
 
 #: Expired tombstones are purged each time that the mark passes a multiple of this.
 _PURGE_EVERY = 50
@@ -61,27 +63,29 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
             the name of one of silver's own, or another type than in silver. Or an option has changed since, so that
             rows of silver do not compare with new rows.
     """
-    columns = _source_columns(work)
+    columns = _source_columns(work.bronze, work.table.birth)
     silver = f"silver.{work.table.spec.name}"
     try:
         rules = fitting_rules(resolve_presets(work.spec, columns), columns, types_of, work.table.spec.columns)
     except UnsuitableColumns as error:
         raise BadSetting(f"{silver}: bronze {error}") from None
-    if why := _refusal(work, rules, is_rebuild=work.is_whole_rebuild):
+    if why := _refusal(work.spec, work.silver, work.table.spec, rules, is_rebuild=work.aim is Aim.REBUILD):
         raise BadSetting(f"{silver}: {why}")
-    rules = replace(rules, persons=_persons(work, rules))
+    rules = replace(rules, persons=_persons(work.spec, work.bronze, work.table.spec, work.table.birth, rules))
     left = work.silver.schema.find_column(LEFT)
     # Also of a table whose rows leave nothing any more: what it records of older rows would become wrong.
     return replace(rules, records_left=True) if left is not None and left.type == LEFT_TYPE else rules
 
 
-def _persons(work: PendingMerge, rules: MergeRules) -> Persons | None:
+def _persons(
+    silver_spec: SilverSpec, bronze: TableState, spec: TableSpec, birth: Birth | None, rules: MergeRules
+) -> Persons | None:
     """Return where a row of silver names its persons. None if nobody says which columns of bronze do."""
-    personal = work.table.spec.personal
+    personal = spec.personal
     if personal is None or not personal.subject:
         return None
-    columns = _source_columns(work)
-    found = subject_paths(work.spec, (*personal.subject, RESCUED_COLUMN), columns)
+    columns = _source_columns(bronze, birth)
+    found = subject_paths(silver_spec, (*personal.subject, RESCUED_COLUMN), columns)
     rescued = found.pop(RESCUED_COLUMN, [])
 
     def held_paths(paths: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
@@ -93,16 +97,19 @@ def _persons(work: PendingMerge, rules: MergeRules) -> Persons | None:
     )
 
 
-def _refusal(work: PendingMerge, rules: MergeRules, *, is_rebuild: bool) -> str | None:
-    now, table = work.silver, work.table.spec
-    if not now.exists:
+def _refusal(
+    silver_spec: SilverSpec, state: TableState, spec: TableSpec, rules: MergeRules, *, is_rebuild: bool
+) -> str | None:
+    if not state.exists:
         return None
-    return refusal(table.name, work.spec, rules, now.properties, now.schema, widens=table.widen, is_rebuild=is_rebuild)
+    return refusal(
+        spec.name, silver_spec, rules, state.properties, state.schema, widens=spec.widen, is_rebuild=is_rebuild
+    )
 
 
-def is_remade(work: PendingMerge, rules: MergeRules) -> bool:
+def is_remade(silver_spec: SilverSpec, state: TableState, aim: Aim, spec: TableSpec, rules: MergeRules) -> bool:
     """Return whether a rebuild gives rows another key, order or meaning, so that no row that is there compares."""
-    return work.is_whole_rebuild and _refusal(work, rules, is_rebuild=False) is not None
+    return aim is Aim.REBUILD and _refusal(silver_spec, state, spec, rules, is_rebuild=False) is not None
 
 
 def fitting_rules(
@@ -159,45 +166,46 @@ def _check_fit(asked: Mapping[str, Sequence[str]], relation: str, types_of: Type
         raise
 
 
-def _source_columns(work: PendingMerge) -> tuple[Field, ...]:
+def _source_columns(bronze: TableState, birth: Birth | None) -> tuple[Field, ...]:
     """Return bronze's columns that silver is merged from."""
-    birth = work.table.birth
-    return silver_source_columns(work.bronze.schema.fields, is_registered=birth is not None and birth.registered)
+    return silver_source_columns(bronze.schema.fields, is_registered=birth is not None and birth.registered)
 
 
-def follow_lake_yaml(lake: Lake, work: PendingMerge, rules: MergeRules, log: Callable[[str], None]) -> None:
+def follow_lake_yaml(delta: Delta, work: PendingMerge, rules: MergeRules, log: Callable[[str], None]) -> None:
     """Record in a silver table that exists with which options of lake.yaml its next rows are merged.
 
     Args:
-        lake: has the table.
+        delta: the door to tables.
         work: what is pending.
         rules: what a row of bronze is in silver.
         log: called with each option that has changed.
     """
-    make_private(lake, work, rules.stored, _source_columns(work))
+    make_private(
+        delta, work.location, work.silver, work.table.spec, rules.stored, _source_columns(work.bronze, work.table.birth)
+    )
     recorded, now = work.silver.properties.get(OPTIONS), recorded_options(work.spec)
-    if is_remade(work, rules):
-        set_properties(lake.delta.session, work.location, {REBUILDING: now})
+    if is_remade(work.spec, work.silver, work.aim, work.table.spec, rules):
+        set_properties(delta.session, work.location, {REBUILDING: now})
         return
     if recorded == now:
         return
     for option in changed_options(recorded, work.spec):
         log(f"{option}; `tidegate rebuild silver.{work.table.spec.name}` makes older rows so, too")
-    set_properties(lake.delta.session, work.location, {OPTIONS: now})
+    set_properties(delta.session, work.location, {OPTIONS: now})
 
 
-def record_remade(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
+def record_remade(delta: Delta, silver_spec: SilverSpec, location: str, rules: MergeRules) -> None:
     """Record that a rebuild gave rows another key, order or meaning. Until then no other merge takes the table.
 
     Of two rebuilds by other options, the one that began last leaves its rows and records them.
     """
-    state = lake.delta.table_state(work.location)
-    now = recorded_options(work.spec)
+    state = delta.table_state(location)
+    now = recorded_options(silver_spec)
     if state.properties.get(REBUILDING) == now:
-        set_properties(lake.delta.session, work.location, {**rules.recorded, OPTIONS: now, REBUILDING: None})
+        set_properties(delta.session, location, {**rules.recorded, OPTIONS: now, REBUILDING: None})
 
 
-def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
+def create_table(delta: Delta, lake_id: str, work: PendingMerge, rules: MergeRules) -> None:
     """Create the silver table with the columns of the rules and silver's own, unless another run already has."""
     own = [
         Field(DELETED, simple_type("boolean")),
@@ -210,90 +218,94 @@ def create_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> None:
             own.append(Field(LEFT, Array(simple_type("string"))))
     if rules.records_left:
         own.append(Field(LEFT, LEFT_TYPE))
-    properties = {"tidegate.lake": lake.id, "delta.enableDeletionVectors": "true", **rules.recorded}
+    properties = {"tidegate.lake": lake_id, "delta.enableDeletionVectors": "true", **rules.recorded}
     properties[OPTIONS] = recorded_options(work.spec)
-    properties |= private_statistics(work.table.spec, rules.stored, _source_columns(work))
+    properties |= private_statistics(work.table.spec, rules.stored, _source_columns(work.bronze, work.table.birth))
     properties |= first_reading(work.n, work.app_id)
     if needs_mapping(rules.stored):
         properties |= BY_NAME
     try:
         command(
-            lake.delta.session,
+            delta.session,
             f"CREATE TABLE IF NOT EXISTS {delta_table(work.location)} ({columns_sql([*rules.stored, *own])}) "
             f"USING delta TBLPROPERTIES ({properties_sql(properties)})",
         )
     except PySparkException:
-        if not lake.delta.table_state(work.location).exists:
+        if not delta.table_state(work.location).exists:
             raise
 
 
-def record_first_reading(lake: Lake, work: PendingMerge) -> None:
+def record_first_reading(delta: Delta, location: str, last: int, app_id: str) -> None:
     """Record in a silver table without a mark after which batch bronze is read, unless it records an earlier one.
 
     A table that this run created records it already. If another run created it, it may record a later batch.
     """
-    known = read_after(lake.delta.table_state(work.location).properties, work.app_id)
-    if known is None or known > work.n:
-        set_properties(lake.delta.session, work.location, first_reading(work.n, work.app_id))
+    known = read_after(delta.table_state(location).properties, app_id)
+    if known is None or known > last:
+        set_properties(delta.session, location, first_reading(last, app_id))
 
 
-def record_subject(lake: Lake, work: PendingMerge) -> None:
+def record_subject(delta: Delta, work: PendingMerge) -> None:
     """Record which columns of the silver table identify the subject, before the first such row is written.
 
     Forgetting looks there for ever, also after another option of the merge gave the subject another column.
     """
-    wanted = _subject_record(work, work.n if work.silver.files else 0)
+    wanted = _subject_record(
+        work.spec, work.bronze, work.table.spec, work.table.birth, work.n if work.silver.files else 0
+    )
     if not wanted:
         return
     # The table may be one that another run created, by other options.
-    known = work.silver if work.silver.exists else lake.delta.table_state(work.location)
+    known = work.silver if work.silver.exists else delta.table_state(work.location)
     new = {name: after for name, after in wanted.items() if name not in known.properties}
-    set_properties(lake.delta.session, work.location, new)
+    set_properties(delta.session, work.location, new)
 
 
-def renew_subject_record(lake: Lake, work: PendingMerge, version: int) -> None:
+def renew_subject_record(delta: Delta, work: PendingMerge, version: int) -> None:
     """Record that a rebuild of the whole table gave every row the subject where the present options have it.
 
     Args:
-        lake: has the table.
+        delta: the door to tables.
         work: what was rebuilt.
         version: Delta version of the rebuild. If another commit came after it, its rows may be by other options.
     """
-    wanted = _subject_record(work, 0)
-    if not wanted or (state := lake.delta.table_state(work.location)).version != version:
+    wanted = _subject_record(work.spec, work.bronze, work.table.spec, work.table.birth, 0)
+    if not wanted or (state := delta.table_state(work.location)).version != version:
         return
     stale = (name for name in state.properties if is_record(name) and name not in wanted)
     changed = {**dict.fromkeys(stale), **dict(wanted.items() - state.properties.items())}
-    set_properties(lake.delta.session, work.location, changed)
+    set_properties(delta.session, work.location, changed)
 
 
-def _subject_record(work: PendingMerge, after: int) -> dict[str, str]:
-    personal = work.table.spec.personal
+def _subject_record(
+    silver_spec: SilverSpec, bronze: TableState, spec: TableSpec, birth: Birth | None, after: int
+) -> dict[str, str]:
+    personal = spec.personal
     if personal is None:
         return {}
-    return subject_record(subject_paths(work.spec, personal.subject, _source_columns(work)), after)
+    return subject_record(subject_paths(silver_spec, personal.subject, _source_columns(bronze, birth)), after)
 
 
-def widen_table(lake: Lake, work: PendingMerge, rules: MergeRules) -> bool:
+def widen_table(delta: Delta, location: str, state: TableState, rules: MergeRules) -> bool:
     """Add the columns that only bronze has, and the wider types of bronze. Returns whether there were any."""
     columns = [*rules.stored, *([Field(LEFT, LEFT_TYPE)] if rules.records_left else [])]
-    wider = work.silver.schema.with_field_types(columns).with_missing_fields(columns)
-    if wider == work.silver.schema:
+    wider = state.schema.with_field_types(columns).with_missing_fields(columns)
+    if wider == state.schema:
         return False
-    lake.delta.add_columns(work.location, wider)
+    delta.add_columns(location, wider)
     return True
 
 
-def purge_tombstones(lake: Lake, work: PendingMerge, n: int) -> None:
+def purge_tombstones(delta: Delta, silver_spec: SilverSpec, location: str, mark: int | None, n: int) -> None:
     """Delete expired tombstones, if the merge up to batch `n` passes a multiple of `_PURGE_EVERY`.
 
     A history keeps them: without a delete, a late change of its key would be valid until now.
     """
-    if not work.spec.is_history and passes(_PURGE_EVERY, work.mark or 0, n):
+    if not silver_spec.is_history and passes(_PURGE_EVERY, mark or 0, n):
         command(
-            lake.delta.session,
-            f"DELETE FROM {delta_table(work.location)} WHERE {DELETED} AND {CHANGED_AT} < "
-            f"current_timestamp() - INTERVAL {work.spec.tombstone_days} DAYS",
+            delta.session,
+            f"DELETE FROM {delta_table(location)} WHERE {DELETED} AND {CHANGED_AT} < "
+            f"current_timestamp() - INTERVAL {silver_spec.tombstone_days} DAYS",
         )
 
 
@@ -322,15 +334,19 @@ def _is_of(path: tuple[str, ...], places: Sequence[tuple[str, ...]]) -> bool:
     return any(path[: len(place)] == place[: len(path)] for place in places)
 
 
-def make_private(lake: Lake, work: PendingMerge, columns: Sequence[Field], bronze: Sequence[Field]) -> None:
+def make_private(
+    delta: Delta, location: str, state: TableState, spec: TableSpec, columns: Sequence[Field], bronze: Sequence[Field]
+) -> None:
     """Give a silver table that exists the property, if it does not have it: lake.yaml or the columns have changed.
 
     Args:
-        lake: has the table.
-        work: what is pending.
+        delta: the door to tables.
+        location: `s3a://` URI of the silver table.
+        state: state of the silver table.
+        spec: its configuration.
         columns: of the silver table, without those that Tidegate adds to each.
         bronze: the columns of bronze that it is merged from.
     """
-    wanted = private_statistics(work.table.spec, columns, bronze)
-    if not wanted.items() <= work.silver.properties.items():
-        set_properties(lake.delta.session, work.location, wanted)
+    wanted = private_statistics(spec, columns, bronze)
+    if not wanted.items() <= state.properties.items():
+        set_properties(delta.session, location, wanted)

@@ -11,8 +11,9 @@ from pyspark.sql import SparkSession
 from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.silver.merge_mode import MergeMode
 from tidegate.platform.core.silver.rules import MergeRules
-from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.properties import set_properties
+from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.silver.newest_rows import older_than_truncate, order_from_json
 from tidegate.platform.silver.pending_merge import PendingMerge
 
@@ -44,7 +45,7 @@ class Truncate:
 
 
 def record_truncate(
-    lake: Lake, work: PendingMerge, rules: MergeRules, mode: MergeMode, found: str | None
+    delta: Delta, work: PendingMerge, rules: MergeRules, mode: MergeMode, found: str | None
 ) -> Truncate | None:
     """Record the order of a truncate in a property of the table, whose rows the merge deletes.
 
@@ -52,7 +53,7 @@ def record_truncate(
     again. Later merges leave out rows that are older than the recorded order, however late they come.
 
     Args:
-        lake: has the table.
+        delta: the door to tables.
         work: what is pending.
         rules: what a row of bronze is in silver.
         mode: how the merge treats the rows that silver has. A truncate whose row left bronze is forgotten if all rows
@@ -68,10 +69,10 @@ def record_truncate(
     if rules.truncated is None:
         return None
     known, before = (work.silver.properties.get(name) for name in (TRUNCATED, _TRUNCATED_BEFORE))
-    session = lake.delta.session
+    session = delta.session
     stays = known
     if mode is MergeMode.AFTER_RESET:
-        before = stays = before if _is_repeated(work) else known
+        before = stays = before if _is_repeated(work.silver, work.app_id) else known
     elif mode is MergeMode.FULL:
         stays = before = None
     elif mode in (MergeMode.REREAD, MergeMode.SINCE):
@@ -83,20 +84,23 @@ def record_truncate(
             "every key: rebuild the whole table, without a first batch"
         )
     _record(
-        lake, work, {TRUNCATED: newest, _TRUNCATED_BEFORE: before, **_reset_properties(work, mode, newest is not None)}
+        delta,
+        work.location,
+        work.silver,
+        {TRUNCATED: newest, _TRUNCATED_BEFORE: before, **_reset_properties(work.app_id, mode, newest is not None)},
     )
     # Also of a truncate that is known: the merge that recorded it may have died before it deleted a row.
     return None if newest is None else Truncate(newest, is_due=found is not None)
 
 
-def _is_repeated(work: PendingMerge) -> bool:
+def _is_repeated(state: TableState, app_id: str) -> bool:
     """Return whether the first merge after a reset has recorded truncates before, and died."""
-    return work.silver.properties.get(_TRUNCATED_BEFORE_BATCH) == work.app_id
+    return state.properties.get(_TRUNCATED_BEFORE_BATCH) == app_id
 
 
-def _reset_properties(work: PendingMerge, mode: MergeMode, is_recorded: bool) -> dict[str, str | None]:
+def _reset_properties(app_id: str, mode: MergeMode, is_recorded: bool) -> dict[str, str | None]:
     """Return what records that the truncates before a reset are known. It is one commit with the truncates."""
-    return {_TRUNCATED_BEFORE_BATCH: work.app_id} if mode is MergeMode.AFTER_RESET and is_recorded else {}
+    return {_TRUNCATED_BEFORE_BATCH: app_id} if mode is MergeMode.AFTER_RESET and is_recorded else {}
 
 
 def _newer_order(session: SparkSession, rules: MergeRules, left: str | None, right: str | None) -> str | None:
@@ -107,25 +111,25 @@ def _newer_order(session: SparkSession, rules: MergeRules, left: str | None, rig
     return left if session.sql(f"SELECT {older}").collect()[0][0] else right
 
 
-def _record(lake: Lake, work: PendingMerge, wanted: Mapping[str, str | None]) -> None:
+def _record(delta: Delta, location: str, state: TableState, wanted: Mapping[str, str | None]) -> None:
     """Set properties of the silver table, and remove those that are None."""
-    changed = {name: text for name, text in wanted.items() if text != work.silver.properties.get(name)}
-    set_properties(lake.delta.session, work.location, changed)
+    changed = {name: text for name, text in wanted.items() if text != state.properties.get(name)}
+    set_properties(delta.session, location, changed)
 
 
-def recorded_truncates(work: PendingMerge) -> tuple[str, ...]:
+def recorded_truncates(state: TableState) -> tuple[str, ...]:
     """Return the orders of all truncates that a history has recorded, as JSON of structs."""
-    found = (json.loads(work.silver.properties.get(name, "[]")) for name in _TRUNCATES)
+    found = (json.loads(state.properties.get(name, "[]")) for name in _TRUNCATES)
     return tuple(sorted({order for orders in found for order in orders}))
 
 
-def record_truncates(lake: Lake, work: PendingMerge, mode: MergeMode, found: Sequence[str]) -> tuple[str, ...]:
+def record_truncates(delta: Delta, work: PendingMerge, mode: MergeMode, found: Sequence[str]) -> tuple[str, ...]:
     """Record the truncates of a history, which end every row that is valid at their order.
 
     It is a commit before that of the merge, and repeating it changes nothing.
 
     Args:
-        lake: has the table.
+        delta: the door to tables.
         work: what is pending.
         mode: how the merge treats the rows that silver has. Truncates of rows that leave are forgotten.
         found: the orders of the truncates in the rows to merge, as JSON of structs.
@@ -143,7 +147,7 @@ def record_truncates(lake: Lake, work: PendingMerge, mode: MergeMode, found: Seq
             "as a whole: rebuild it without a first batch"
         )
     if mode is MergeMode.AFTER_RESET:
-        before |= set() if _is_repeated(work) else known
+        before |= set() if _is_repeated(work.silver, work.app_id) else known
     elif mode is MergeMode.FULL:
         before = set()
     now = set(found) | (known if mode is MergeMode.UPSERT else set())
@@ -154,6 +158,6 @@ def record_truncates(lake: Lake, work: PendingMerge, mode: MergeMode, found: Seq
         )
     texts = [json.dumps(sorted(orders)) for orders in (now, before)]
     if texts != [work.silver.properties.get(name, "[]") for name in _TRUNCATES]:
-        of_reset = _reset_properties(work, mode, is_recorded=True)
-        _record(lake, work, {**dict(zip(_TRUNCATES, texts, strict=True)), **of_reset})
+        of_reset = _reset_properties(work.app_id, mode, is_recorded=True)
+        _record(delta, work.location, work.silver, {**dict(zip(_TRUNCATES, texts, strict=True)), **of_reset})
     return tuple(sorted(now | before))

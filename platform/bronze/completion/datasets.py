@@ -18,15 +18,19 @@ from tidegate.platform.core.bronze.plan import BATCH_BYTES, Dataset, Plan, Plann
 from tidegate.platform.core.completion.signal_name import SignalKind, SignalName
 from tidegate.platform.core.completion.verdict import MAX_DATASET_FILES, Outcome, Signal, Verdict
 from tidegate.platform.core.completion.waiting_parts import gone_rows, hold_back, signal_rows
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.event_type import EventTypes
+from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.ledger import Clock
+from tidegate.platform.lake.lake_root.waiting_notes import WaitingSignals
+from tidegate.platform.lake.ledger import Clock, Ledger
 
 #: Signals that one batch judges. The others return to the inbox.
 MAX_SIGNALS = 100
 
 #: Reads S3's present state of keys, with the bytes of those that the ledger does not know.
-ProbeKeys = Callable[[Table, Sequence[str], Mapping[str, LastState], Mapping[str, int | None]], dict[str, Probe]]
+ProbeKeys = Callable[[Sequence[str], Mapping[str, LastState], Mapping[str, int | None]], dict[str, Probe]]
 
 
 def plan_datasets(
@@ -51,7 +55,18 @@ def plan_datasets(
     Returns:
         The plan, and the states of all parts in the ledger and in S3.
     """
-    look = _SignalPlanner(table, clock, probe_keys, registered, dict(states))
+    look = _SignalPlanner(
+        table.key,
+        table.source,
+        table.lake.config,
+        table.waiting_signals,
+        table.ledger,
+        clock,
+        probe_keys,
+        SignalName.parse(table.spec.completion or ""),
+        registered,
+        dict(states),
+    )
     look.run(taken)
     return look.plan, look.states, look.probes
 
@@ -61,6 +76,13 @@ class _SignalPlanner:
     """What one batch knows of signals and parts.
 
     Attributes:
+        table: the table.
+        source: the bucket of its files.
+        config: says which objects are files of the table.
+        waiting: the signals that wait for a part.
+        ledger: has the last states.
+        clock: that of the ledger.
+        name: what the names of signals look like.
         states: the ledger's last states, by key.
         probes: S3's present states, by key.
         covered: parts that enter with this batch, each with the hint of its signal.
@@ -68,9 +90,14 @@ class _SignalPlanner:
         size: bytes of the parts that enter.
     """
 
-    table: Table
+    table: TableKey
+    source: Bucket
+    config: LakeConfig
+    waiting: WaitingSignals
+    ledger: Ledger
     clock: Clock
     probe_keys: ProbeKeys
+    name: SignalName
     registered: bool
     states: dict[str, LastState]
     plan: Plan = field(default_factory=Plan)
@@ -79,9 +106,6 @@ class _SignalPlanner:
     covered: dict[str, PlannedHint] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     size: int = 0
-
-    def __post_init__(self) -> None:
-        self.name = SignalName.parse(self.table.spec.completion or "")
 
     def run(self, taken: Sequence[PlannedHint]) -> None:
         """Judge the signals of these hints, and plan the parts."""
@@ -97,7 +121,7 @@ class _SignalPlanner:
             self.plan.deferred += _returning_hints(items)
         now = dict([*signals.items()][:MAX_SIGNALS])
         self._read_last_states([*now, *self._covering_signal_keys(of_parts)])
-        self.probes |= self.table.source.head_many(now)
+        self.probes |= self.source.head_many(now)
         for key, items in now.items():
             self._plan_signal(key, items)
         self._plan_parts(of_parts)
@@ -106,7 +130,7 @@ class _SignalPlanner:
         """Add the signals that wait for one of these parts."""
         last = {item.hint.key: item for item in of_parts}
         again = {item.hint.key for item in of_parts if item.hint.decides_again}
-        for signal, part in self.table.waiting_signals.waiting_for(last).items():
+        for signal, part in self.waiting.waiting_for(last).items():
             if signal not in signals:
                 cause = Redriven() if part in again else Listed()
                 signals[signal] = [PlannedHint(Hint(signal, cause), last[part].manifest)]
@@ -115,7 +139,7 @@ class _SignalPlanner:
         """Read the ledger's last states of keys that were not read yet."""
         new = [key for key in dict.fromkeys(keys) if key not in self.states]
         if new:
-            self.states |= self.table.ledger.memory(self.clock.version, self.clock.n, new)[1]
+            self.states |= self.ledger.memory(self.clock.version, self.clock.n, new)[1]
 
     def _covering_signal_keys(self, of_parts: Sequence[PlannedHint]) -> list[str]:
         """Return the keys at which signals would cover the folders of these parts, if the name has no `*`."""
@@ -125,7 +149,7 @@ class _SignalPlanner:
 
     def _signals_above(self, key: str) -> list[str]:
         """Return the keys of the signals that would cover an object, the nearest first."""
-        prefix = self.table.key.prefix
+        prefix = self.table.prefix
         folders = key[len(prefix) :].split("/")[:-1]
         above = ["".join(f"{folder}/" for folder in folders[:depth]) for depth in range(len(folders), -1, -1)]
         return [f"{prefix}{folder}{self.name.pattern}" for folder in above]
@@ -142,7 +166,7 @@ class _SignalPlanner:
             return
         again = state is not None and state.status is Status.QUARANTINED and any(i.hint.decides_again for i in items)
         signal = Signal(key, probe, state, again)
-        parts = parts_of(self.table, self.name, signal)
+        parts = parts_of(self.table, self.source, self.config, self.name, signal)
         self._read_last_states(parts.keys)
         verdict = parts.judge(self.states, self._probe_parts(parts), registered=self.registered)
         if verdict.outcome is Outcome.ENTERS:
@@ -161,7 +185,7 @@ class _SignalPlanner:
         wanted = [key for key in parts.keys if key not in listed and key not in self.probes]
         # A part that waited is read now, as one that the ledger does not know.
         known = {key: state for key, state in self.states.items() if state.status is not Status.WAITING}
-        self.probes |= self.probe_keys(self.table, wanted, known, parts.sizes)
+        self.probes |= self.probe_keys(wanted, known, parts.sizes)
         return {**listed, **{key: self.probes[key] for key in parts.keys if key not in listed}}
 
     def _enter(self, signal: Signal, items: Sequence[PlannedHint], verdict: Verdict) -> None:
@@ -187,13 +211,13 @@ class _SignalPlanner:
             for key, lead in self.covered.items()
         ]
         left = [item.hint.key for item in of_parts if item.hint.key not in self.probes]
-        self.probes |= self.table.source.head_many(dict.fromkeys(left))
+        self.probes |= self.source.head_many(dict.fromkeys(left))
         made = make_plan(
             [*brought, *of_parts],
             self.probes,
             self.states,
             registered=self.registered,
-            type_of_key=EventTypes(self.table.lake.config.event_types).find_type_of_key,
+            type_of_key=EventTypes(self.config.event_types).find_type_of_key,
         )
         hold_back(made, self.covered, self.states, self._why_waiting)
         made.rows += self.plan.rows

@@ -21,11 +21,13 @@ from tidegate.platform.core.completion.verdict import (
     judge_folder,
     judge_manifest,
 )
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.keys.object_key import folder_of
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import Listed, ObjectRefused, StoreError
 from tidegate.platform.lake.capacity import TooLarge, run_bounded
-from tidegate.platform.lake.lake import Table
 
 #: Objects of a signal's folder that are listed.
 MAX_LISTED = 100_000
@@ -85,16 +87,16 @@ class Parts:
         return judge_folder(self.signal, files, registered=registered)
 
 
-def parts_of(table: Table, name: SignalName, signal: Signal) -> Parts:
+def parts_of(table: TableKey, source: Bucket, config: LakeConfig, name: SignalName, signal: Signal) -> Parts:
     """Return the parts of a signal.
 
     Raises:
         StoreError: S3 did not answer to the listing of the folder.
     """
     if name.kind is SignalKind.FOLDER:
-        return _folder(table, name, signal)
+        return _folder(table, source, config, name, signal)
     try:
-        return Parts(signal, named=_read_named_parts(table, name, signal))
+        return Parts(signal, named=_read_named_parts(table, source, config, name, signal))
     except ValueError as error:
         return Parts(signal, verdict=Verdict(Outcome.REFUSED, reason=str(error)))
     except _ManifestPending as wait:
@@ -109,10 +111,10 @@ class _ManifestPending(Exception):
     """The manifest is not the one that the checksum is of. The checksum is written after it."""
 
 
-def _folder(table: Table, name: SignalName, signal: Signal) -> Parts:
+def _folder(table: TableKey, source: Bucket, config: LakeConfig, name: SignalName, signal: Signal) -> Parts:
     """Return the files below the signal's folder, without those of an inner folder that has a signal of its own."""
     folder = folder_of(signal.key)
-    listed = list(islice(table.source.list_under(folder), MAX_LISTED + 1))
+    listed = list(islice(source.list_under(folder), MAX_LISTED + 1))
     if len(listed) > MAX_LISTED:
         return Parts(
             signal,
@@ -125,7 +127,7 @@ def _folder(table: Table, name: SignalName, signal: Signal) -> Parts:
     files = [
         item
         for item in listed
-        if not name.matches(item.key) and inner.isdisjoint(_folders(item.key)) and is_source(table, item.key)
+        if not name.matches(item.key) and inner.isdisjoint(_folders(item.key)) and is_source(table, config, item.key)
     ]
     return Parts(signal, files)
 
@@ -136,7 +138,7 @@ def _folders(key: str) -> list[str]:
     return [key[:place] for place in places]
 
 
-def _body(table: Table, key: str, subject: str) -> bytes | None:
+def _body(source: Bucket, key: str, subject: str) -> bytes | None:
     """Return the bytes that an object has now; None if it is gone.
 
     Its writer may replace it at any time, so its size before is not its size now.
@@ -146,14 +148,16 @@ def _body(table: Table, key: str, subject: str) -> bytes | None:
         StoreError: S3 did not give them.
     """
     try:
-        return table.source.objects.get(table.key.bucket, key, MAX_MANIFEST_BYTES)
+        return source.objects.get(source.name, key, MAX_MANIFEST_BYTES)
     except TooLarge:
         raise BadValue(
             f"{subject} has more than {MAX_MANIFEST_BYTES:,} bytes, the most that a manifest may have"
         ) from None
 
 
-def _read_named_parts(table: Table, name: SignalName, signal: Signal) -> tuple[NamedPart, ...]:
+def _read_named_parts(
+    table: TableKey, source: Bucket, config: LakeConfig, name: SignalName, signal: Signal
+) -> tuple[NamedPart, ...]:
     """Read the manifest of a signal.
 
     Raises:
@@ -162,10 +166,10 @@ def _read_named_parts(table: Table, name: SignalName, signal: Signal) -> tuple[N
         StoreError: S3 did not answer.
     """
     key = name.manifest_of(signal.key)
-    body = _body(table, signal.key, "it")
+    body = _body(source, signal.key, "it")
     if name.kind is SignalKind.CHECKSUM:
         checksum = (body or b"").decode(errors="replace").split()
-        body = _body(table, key, f"its manifest {key}")
+        body = _body(source, key, f"its manifest {key}")
         if body is None:
             raise _ManifestPending(f"its manifest {key} is missing")
         if [hashlib.md5(body, usedforsecurity=False).hexdigest()] != [word.lower() for word in checksum[:1]]:
@@ -177,7 +181,7 @@ def _read_named_parts(table: Table, name: SignalName, signal: Signal) -> tuple[N
     manifest = body or b""
     # What a large one says takes several times its bytes.
     parts = run_bounded(
-        lambda _: named_parts(manifest, table.key.bucket, table.key.prefix),
+        lambda _: named_parts(manifest, table.bucket, table.prefix),
         MAX_MANIFEST_BYTES,
         shared_max_bytes=_SMALL_BYTES,
         min_bytes=len(manifest),
@@ -187,6 +191,8 @@ def _read_named_parts(table: Table, name: SignalName, signal: Signal) -> tuple[N
             f"it names {len(parts):,} parts, and a dataset is one commit of at most {MAX_DATASET_FILES:,} files. "
             "Write it as several datasets, each with its own signal"
         )
-    if stranger := next((part.key for part in parts if name.matches(part.key) or not is_source(table, part.key)), None):
+    if stranger := next(
+        (part.key for part in parts if name.matches(part.key) or not is_source(table, config, part.key)), None
+    ):
         raise BadValue(f"it names {stranger}, which is not a file of the table: a signal, hidden, or of another table")
     return parts

@@ -124,10 +124,10 @@ class _Concatenate(ColumnlessOutput):
     def _stage(self, files: Sequence[SourceFile]) -> list[SourceFile]:
         sources = [{"path": file.path, "size": file.size, "folder": self._folder(file)} for file in files]
         full = self.output.object_bytes
-        staged, footers = self.table.delta.outputs.concatenate(sources, self._begin_staging(), full)
+        staged, footers = self.delta.outputs.concatenate(sources, self._begin_staging(), full)
         sound = [file for file in files if footers[file.path].problem is None]
         require_all(
-            self.table.table_key,
+            self.table_key,
             sum(staged_object.rows for staged_object in staged),
             {file.path: RowCounts(footers[file.path].rows, 0) for file in sound},
         )
@@ -151,7 +151,7 @@ class _Concatenate(ColumnlessOutput):
 
     def _folder(self, file: SourceFile) -> str:
         """Return the key of the folder of the output for a file: its folder below the prefix, below `folder`."""
-        below = folder_of(file.candidate.key)[len(self.table.key.prefix) :]
+        below = folder_of(file.candidate.key)[len(self.key.prefix) :]
         return S3Address.parse(self.output.folder).key + below
 
 
@@ -226,7 +226,7 @@ class _Repartition(ColumnlessOutput):
         if len(self.prepared.objects) >= MAX_OBJECTS:
             self._wait(files)
             return []
-        bad_rows_folder = self.table.lake.store.quarantine.new_folder(self.table.table_key, self.work.n)
+        bad_rows_folder = self.store.quarantine.new_folder(self.table_key, self.work.n)
         objects, counted = self._write_rows(files, bad_rows_folder)
         if torn := {file.candidate.key for file in files if counted[file.candidate.key].torn}:
             return [replace(file, by_line=file.by_line and file.candidate.key not in torn) for file in files]
@@ -248,11 +248,9 @@ class _Repartition(ColumnlessOutput):
         self.prepared.folders.append(bad_rows_folder)
         packing = Packing(self.output.compression, self.output.object_bytes, MAX_OBJECTS)
         staging = self._begin_staging()
-        staged, by_address = self.table.delta.outputs.write(
-            self._load_request(files), staging, bad_rows_folder, packing
-        )
+        staged, by_address = self.delta.outputs.write(self._load_request(files), staging, bad_rows_folder, packing)
         counted = self._counts(files, by_address, bad_rows_folder)
-        require_all(self.table.table_key, sum(staged_object.rows for staged_object in staged), counted)
+        require_all(self.table_key, sum(staged_object.rows for staged_object in staged), counted)
         first = len(self.prepared.objects)
         objects = [
             self._object(staged_object, staged_object.path.rpartition("/")[2].partition(".")[2], first + index)

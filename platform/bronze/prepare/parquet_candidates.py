@@ -18,7 +18,6 @@ from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import NotWritable, ObjectChanged, ObjectRefused, StoreError
-from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.parquet.copies import ParquetCopy, copy_parquet
 from tidegate.platform.lake.parquet.footers import read_footers
 from tidegate.platform.lake.threads import parallel
@@ -69,7 +68,7 @@ def _tail(source: Bucket, candidate: Candidate) -> bytes | BadParquet | StoreErr
 
 
 def copy_files(
-    table: Table,
+    bucket: Bucket,
     files: Sequence[tuple[Candidate, Footer]],
     place: Callable[[Candidate], S3Address],
     prepared: PreparedBatch,
@@ -97,11 +96,11 @@ def copy_files(
         candidate, footer = file
         if time.monotonic() > until:
             return None if candidate.key not in together else BadParquet(_TOO_MANY)
-        source, target = table.source.version(candidate.key, candidate.found.etag), place(candidate)
+        source, target = bucket.version(candidate.key, candidate.found.etag), place(candidate)
         if why := too_long(target.key, "its copy, which Spark reads instead of it,"):
             return BadParquet(why)
         try:
-            return copy_parquet(table.source.objects, source, target, footer.renames)
+            return copy_parquet(bucket.objects, source, target, footer.renames)
         except (BadParquet, ObjectChanged, ObjectRefused, NotWritable) as error:
             return error
 

@@ -9,6 +9,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Table
 
@@ -29,7 +31,7 @@ def require_access(table: Table, denied: Mapping[str, str]) -> None:
     Raises:
         StoreError: S3 gives no object of the table.
     """
-    if not denied or _another_answers(table, denied):
+    if not denied or _another_answers(table.key, table.source, denied):
         return
     key, why = next(iter(denied.items()))
     raise StoreError(
@@ -40,15 +42,15 @@ def require_access(table: Table, denied: Mapping[str, str]) -> None:
     )
 
 
-def _another_answers(table: Table, denied: Mapping[str, str]) -> bool:
+def _another_answers(table: TableKey, source: Bucket, denied: Mapping[str, str]) -> bool:
     try:
-        listed = [item.key for item in islice(table.source.list_under(table.key.prefix), _LISTED)]
+        listed = [item.key for item in islice(source.list_under(table.prefix), _LISTED)]
     except (BotoCoreError, ClientError):
         return False  # The listing is refused as well.
     others = [key for key in reversed(listed) if key not in denied]
-    return any(_is_given(table, key) for key in others[:_READ])
+    return any(_is_given(table, source, key) for key in others[:_READ])
 
 
-def _is_given(table: Table, key: str) -> bool:
-    probe, content = table.source.objects.head_with_tail(table.key.bucket, key, 1)
+def _is_given(table: TableKey, source: Bucket, key: str) -> bool:
+    probe, content = source.objects.head_with_tail(table.bucket, key, 1)
     return isinstance(probe, S3Gone) or (isinstance(probe, S3Found) and (bool(content) or probe.size == 0))

@@ -40,7 +40,7 @@ def prepare(table: Table, work: BatchDraft) -> PreparedBatch:
         # The rows of several files are staged together, so the other datasets are prepared again without these.
         for failure in failed:
             withdraw(work.plan, failure)
-        keep_named_folders(table, prepared, [row for failure in failed for row in failure.rows])
+        keep_named_folders(table.lake.store, prepared, [row for failure in failed for row in failure.rows])
         prepared = prepare_as_born(table, work)
     record_entering_signals(work.plan, prepared)
     if prepared.all_denied:

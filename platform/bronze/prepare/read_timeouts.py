@@ -25,7 +25,8 @@ from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.plan import Candidate, Dataset, Plan, candidate_hints
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.deadline import DeadlineExceeded, limit_seconds
-from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.lake_root.inbox import TableInbox
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.session import ended_after
 
 #: Seconds in which the files of a batch are read, however often. A run has an hour (`max_runtime_seconds` of
@@ -73,7 +74,7 @@ class _Unit:
 
 
 @contextmanager
-def limit_reading(table: Table, plan: Plan, seconds: float) -> Iterator[None]:
+def limit_reading(table_key: str, inbox: TableInbox, delta: Delta, plan: Plan, seconds: float) -> Iterator[None]:
     """Read the candidates of a plan in this context. If that takes too long, record it durably and end it.
 
     The context is that of the whole batch: if files are prepared again because others left, the time is not given
@@ -91,7 +92,7 @@ def limit_reading(table: Table, plan: Plan, seconds: float) -> Iterator[None]:
         yield
         return
     limit = min(seconds, MAX_SECONDS)
-    with ended_after(table.delta.session, limit) as is_late:
+    with ended_after(delta.session, limit) as is_late:
         try:
             with limit_seconds(limit):  # The note is written without a limit.
                 yield
@@ -100,9 +101,9 @@ def limit_reading(table: Table, plan: Plan, seconds: float) -> Iterator[None]:
                 raise
             alone = len(units) == 1 and limit == MAX_SECONDS
             hints = [Hint(unit.key, ServerLoss(unit.etag, alone, late=True)) for unit in units]
-            table.inbox.put([Manifest.create(table.table_key, "lost", hints)])
+            inbox.put([Manifest.create(table_key, "lost", hints)])
             raise UnavailableError(
-                f"this run read {_join_names(units)} of {table.table_key} and did not finish within "
+                f"this run read {_join_names(units)} of {table_key} and did not finish within "
                 f"{limit // 60:.0f} minutes, so it was ended. Nothing was changed: the next run reads a quarter of "
                 "that, and a file or dataset that takes so long alone twice is quarantined"
             ) from error

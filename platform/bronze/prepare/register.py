@@ -17,16 +17,19 @@ from tidegate.platform.bronze.prepare.table_columns import (
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.parquet.footer import Footer
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.platform.core.keys.log_paths import copy_key, copy_path, log_path
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_ids import PRODUCERS_NAMES
 from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.parquet.copies import ParquetCopy
+from tidegate.platform.lake.spark.delta import Delta
 
 
 @dataclass(frozen=True)
@@ -52,27 +55,29 @@ def prepare_register(table: Table, work: BatchDraft) -> PreparedBatch:
     """
     prepared = PreparedBatch(work.plan)
     registrable = []
-    live = _live_candidates(table, work)
+    live = _live_candidates(table.key, table.delta, work)
     for candidate in work.plan.candidates:
         if candidate.key in live:
             prepared.commit(candidate, rows=0, reason="another writer's commit had added it to the table")
-        elif reason := _registration_problem(table, candidate):
+        elif reason := _registration_problem(table.spec, table.key, candidate):
             prepared.quarantine(candidate, reason)
         else:
             registrable.append(candidate)
     good = parquet_footers(table.source, registrable, prepared)
-    prepared.base = present_schema(table, work)
+    prepared.base = present_schema(table.spec, table.batches, table.delta, work)
     ready = copy_files(
-        table,
+        table.source,
         _mark_spellings(good, prepared.base),
         lambda candidate: S3Address(table.key.bucket, copy_key(candidate.key, candidate.found.etag, table.key.prefix)),
         prepared,
     )
-    before = prepared.base or replace(unborn_schema(table, [candidate for candidate, _ in good]), ids=PRODUCERS_NAMES)
-    taken = _take(table, ready, before, lambda _: None)
-    if taken.fitting and taken.schema != prepared.base and refusal(table, work, taken.schema):
+    before = prepared.base or replace(
+        unborn_schema(table.spec, table.key, [candidate for candidate, _ in good]), ids=PRODUCERS_NAMES
+    )
+    taken = _take(table.spec, table.key, ready, before, lambda _: None)
+    if taken.fitting and taken.schema != prepared.base and refusal(table.delta, work, taken.schema):
         # Delta refuses a column of at least one file. To find it, each file that brings columns is tried alone.
-        taken = _take(table, ready, before, partial(require_columns, table, work))
+        taken = _take(table.spec, table.key, ready, before, partial(require_columns, table.delta, work))
     prepared.schema = taken.schema
     for candidate, reason in taken.misfits:
         prepared.quarantine(candidate, reason)
@@ -80,12 +85,12 @@ def prepare_register(table: Table, work: BatchDraft) -> PreparedBatch:
     without = [candidate.key for candidate, *_ in taken.fitting if candidate.found.needs_checksum]
     probes = table.source.head_many(without)
     for candidate, footer, copy, values in taken.fitting:
-        prepared.adds.append(_add(table, candidate, footer, copy, values, prepared.schema))
+        prepared.adds.append(_add(table.key, candidate, footer, copy, values, prepared.schema))
         prepared.commit(candidate.with_checksum_of(probes.get(candidate.key)), rows=footer.rows)
     return prepared
 
 
-def _live_candidates(table: Table, work: BatchDraft) -> set[str]:
+def _live_candidates(key: TableKey, delta: Delta, work: BatchDraft) -> set[str]:
     """Return the keys of the candidates that DELETE, UPDATE or OPTIMIZE wrote, and that are live in the table.
 
     S3 reports such a file like any other file. A batch with the file is void because the file is live already, and the
@@ -94,18 +99,18 @@ def _live_candidates(table: Table, work: BatchDraft) -> set[str]:
     """
     if work.previous is None or work.previous.outcome != "void":
         return set()
-    paths = {log_path(candidate.key, table.key.prefix): candidate.key for candidate in work.plan.candidates}
-    return {paths[path] for path in table.delta.live_entries(work.birth.location, list(paths))}
+    paths = {log_path(candidate.key, key.prefix): candidate.key for candidate in work.plan.candidates}
+    return {paths[path] for path in delta.live_entries(work.birth.location, list(paths))}
 
 
-def _registration_problem(table: Table, candidate: Candidate) -> str | None:
-    format = table.spec.format or format_of(candidate.key)
+def _registration_problem(spec: TableSpec, key: TableKey, candidate: Candidate) -> str | None:
+    format = spec.format or format_of(candidate.key)
     if format is None or "register" not in FORMATS[format].modes:
         return (
             "this table registers Parquet files, and this is none: put it below another table's prefix, or delete it. "
             "If no file of the table is Parquet, start the table over with `mode: load`"
         )
-    if "//" in candidate.key[max(0, len(table.key.prefix) - 1) :]:
+    if "//" in candidate.key[max(0, len(key.prefix) - 1) :]:
         return "its key has an empty folder name, which Spark cannot address; write it under another key"
     if candidate.found.size == 0:
         return "empty file"
@@ -124,7 +129,8 @@ def _mark_spellings(files: list[tuple[Candidate, Footer]], base: TableSchema | N
 
 
 def _take(
-    table: Table,
+    spec: TableSpec,
+    key: TableKey,
     ready: Sequence[Ready],
     schema: TableSchema,
     check: Callable[[TableSchema], None],
@@ -133,9 +139,9 @@ def _take(
     fitting, misfits = [], []
     for candidate, footer, copy in ready:
         try:
-            values = check_partition(path_columns(table, candidate, schema), schema.partition_fields)
+            values = check_partition(path_columns(spec, key, candidate, schema), schema.partition_fields)
             check_both(footer, values)
-            wider = schema.accept_fields(footer.fields, table.spec.policy)
+            wider = schema.accept_fields(footer.fields, spec.policy)
             if wider != schema:
                 check(wider)
         except ValueError as misfit:
@@ -147,7 +153,7 @@ def _take(
 
 
 def _add(
-    table: Table,
+    key: TableKey,
     candidate: Candidate,
     footer: Footer,
     copy: ParquetCopy | None,
@@ -156,10 +162,10 @@ def _add(
 ) -> Add:
     stats = footer.stats(schema.spelling, schema.unmeasured)
     if copy:
-        path = copy_path(candidate.key, candidate.found.etag, table.key.prefix)
+        path = copy_path(candidate.key, candidate.found.etag, key.prefix)
         return Add(path, values, copy.size, copy.modification_time, stats)
     return Add(
-        path=log_path(candidate.key, table.key.prefix),
+        path=log_path(candidate.key, key.prefix),
         partition_values=values,
         size=candidate.found.size,
         modification_time=candidate.found.modification_time,

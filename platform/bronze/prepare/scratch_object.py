@@ -8,7 +8,7 @@ from urllib.parse import quote
 from ulid import ULID
 
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.lake_root.store import LakeStore
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,19 @@ class ScratchObject:
         return self.address._replace(key=quote(self.address.key)).s3a
 
 
-def scratch_object(table: Table, ending: str) -> ScratchObject:
-    """Return a new place for a copy. A copy that a run leaves there belongs to no table."""
-    store = table.lake.store
-    return ScratchObject(S3Address(store.bucket, store.key("staging", table.table_key, f"{ULID()}{ending}")))
+@dataclass(frozen=True)
+class Scratch:
+    """The folder of such copies of one table.
+
+    Attributes:
+        store: the lake's own objects.
+        table_key: the table, encoded.
+    """
+
+    store: LakeStore
+    table_key: str
+
+    def place(self, ending: str) -> ScratchObject:
+        """Return a new place for a copy. A copy that a run leaves there belongs to no table."""
+        key = self.store.key("staging", self.table_key, f"{ULID()}{ending}")
+        return ScratchObject(S3Address(self.store.bucket, key))

@@ -23,6 +23,7 @@ from tidegate.platform.core.bronze.manifest import split_into_manifests
 from tidegate.platform.core.config.after_load import removes_source
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
 from tidegate.platform.core.keys.object_key import HIDDEN_FILE, HIDDEN_FOLDER
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.inventory.deliveries import newest_inventory
 from tidegate.platform.lake.inventory.rows import inventory_rows
@@ -50,7 +51,7 @@ def compare_inventory(table: Table, clock: Clock, listener: RunListener, *, afte
         StoreError: the source bucket does not exist or S3 does not answer.
     """
     log = listener.log
-    require_bucket(table)
+    require_bucket(table.key, table.table_key, table.source)
     inventory = newest_inventory(table.source.objects, table.spec.inventory or "", table.key.bucket, log)
     log(f"comparing the ledger with the inventory {inventory.uri} of {inventory.began}")
     if days := _days_too_old(inventory.created):
@@ -73,7 +74,7 @@ def compare_inventory(table: Table, clock: Clock, listener: RunListener, *, afte
         )
         keys = found.keys
         if not keys:
-            _require_some(table, found.found, inventory.uri)
+            _require_some(table.key, found.found, inventory.uri)
         differing += _keep(table, found.found)
         last = len(found.found) < LISTED_AT_ONCE
         after = "" if last else found.found[-1].key
@@ -88,21 +89,26 @@ def _keep(table: Table, found: list[Difference]) -> int:
     """Write hints for differences. Returns their number."""
     hints = []
     for difference in found:
-        if difference.kind == "missing" and difference.state and may_be_gone(table, difference.key, difference.state):
+        if (
+            difference.kind == "missing"
+            and difference.state
+            and may_be_gone(table.key, table.lake.config, difference.key, difference.state)
+        ):
             hints.append(Hint(difference.key, Missing()))
-        if difference.kind == "listed" and is_source(table, difference.key):
+        if difference.kind == "listed" and is_source(table.key, table.lake.config, difference.key):
             hints.append(Hint(difference.key, size=difference.size))
     table.inbox.put(split_into_manifests(table.table_key, "listing", hints, table.spec.max_files))
     left = [difference for difference in found if difference.kind == "left"]
     note_loaded_files(
-        table,
+        table.spec,
+        table.after_notes,
         {difference.key: difference.etag or "" for difference in left},
         {difference.key: difference.state for difference in left if difference.state},
     )
     return len(hints)
 
 
-def _require_some(table: Table, found: list[Difference], uri: str) -> None:
+def _require_some(key: TableKey, found: list[Difference], uri: str) -> None:
     """Refuse an inventory of another folder.
 
     It lacks every key, and asking S3 for each key would cost more than a listing.
@@ -110,7 +116,7 @@ def _require_some(table: Table, found: list[Difference], uri: str) -> None:
     missing = sum(difference.kind == "missing" for difference in found)
     if missing >= REMOVAL_FLOOR:
         raise InventoryError(
-            f"the inventory {uri} has no object below {table.key.uri}, but the ledger knows {missing} or more. Check "
+            f"the inventory {uri} has no object below {key.uri}, but the ledger knows {missing} or more. Check "
             "the prefix in the inventory's configuration. If the objects are really gone, remove `inventory` from "
             "lake.yaml and materialize the partition, which lists the prefix"
         )

@@ -18,8 +18,11 @@ from tidegate.platform.core.bronze.ledger import PRESENT, LastState, Status
 from tidegate.platform.core.bronze.manifest import split_into_manifests
 from tidegate.platform.core.bronze.object_state import S3Found, same_bytes
 from tidegate.platform.core.completion.signal_name import SignalKind, SignalName
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.object_key import folder_of
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import Routed, route, rows_route
+from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.progress import GenerationListings, ListingProgress
@@ -29,27 +32,26 @@ from tidegate.platform.lake.ledger import Clock, Reading
 LISTED_AT_ONCE = 100_000
 
 
-def own_objects(table: Table, after: str = "") -> Iterator[Listed]:
+def own_objects(source: Bucket, table: TableKey, config: LakeConfig, after: str = "") -> Iterator[Listed]:
     """Yield the source objects of a table in key order, from the first key after `after`."""
-    for item in table.source.list_under(table.key.prefix, after):
-        if is_source(table, item.key):
+    for item in source.list_under(table.prefix, after):
+        if is_source(table, config, item.key):
             yield item
 
 
-def is_source(table: Table, key: str) -> bool:
+def is_source(table: TableKey, config: LakeConfig, key: str) -> bool:
     """Return whether an object of a table's bucket is one of its sources."""
-    bucket, config = table.key.bucket, table.lake.config
-    found = rows_route(bucket, key, config) or route(bucket, key, config, {table.key})
-    return isinstance(found, Routed) and found.table == table.key
+    found = rows_route(table.bucket, key, config) or route(table.bucket, key, config, {table})
+    return isinstance(found, Routed) and found.table == table
 
 
-def may_be_gone(table: Table, key: str, state: LastState) -> bool:
+def may_be_gone(table: TableKey, config: LakeConfig, key: str, state: LastState) -> bool:
     """Return whether a key that is not among a table's objects deserves a hint: S3 may no longer have its object.
 
     Without `completion` a signal such as `_SUCCESS` is not a source. Its object is where it was, and a hint would read
     it as a file.
     """
-    if state.status in (Status.WAITING, Status.COMPLETE) and not is_source(table, key):
+    if state.status in (Status.WAITING, Status.COMPLETE) and not is_source(table, config, key):
         return False
     return state.status in PRESENT
 
@@ -68,22 +70,22 @@ def list_prefix(table: Table, clock: Clock, listener: RunListener | None = None,
     Raises:
         StoreError: the source bucket does not exist or S3 does not answer.
     """
-    require_bucket(table)
-    listener = listener or RunListener()
+    require_bucket(table.key, table.table_key, table.source)
+    listener, config = listener or RunListener(), table.lake.config
     states = table.ledger.live_keys(clock.version)
     # The ledger's keys in the order of the listing, to find missing keys during the listing.
     known = iter(sorted(key for key in states if key > after))
     next_known = next(known, None)
     hints: list[Hint] = []
     here: dict[str, str] = {}
-    signals = RewrittenSignals(table)
+    signals = RewrittenSignals(table.spec.completion)
     objects = differing = 0
 
     def add_missing(upto: str | None) -> None:
         """Add hints for the ledger's keys before the next listed key."""
         nonlocal next_known
         while next_known is not None and (upto is None or next_known <= upto):
-            if next_known != upto and may_be_gone(table, next_known, states[next_known]):
+            if next_known != upto and may_be_gone(table.key, config, next_known, states[next_known]):
                 hints.append(Hint(next_known, Missing()))
             next_known = next(known, None)
 
@@ -91,14 +93,14 @@ def list_prefix(table: Table, clock: Clock, listener: RunListener | None = None,
         nonlocal differing
         differing += len(hints)
         table.inbox.put(split_into_manifests(table.table_key, "listing", hints, table.spec.max_files))
-        note_loaded_files(table, here, states)
+        note_loaded_files(table.spec, table.after_notes, here, states)
         hints.clear()
         here.clear()
         how_far = f"up to {key}" if key else "all"
         listener.log(f"listing {table.key.uri}: {objects} objects ({how_far}), {differing} keys differ from the ledger")
         listener.listing_reached(key)
 
-    for item in own_objects(table, after):
+    for item in own_objects(table.source, table.key, config, after):
         add_missing(item.key)
         objects += 1
         here[item.key] = item.etag
@@ -161,11 +163,11 @@ class RewrittenSignals:
     """The signals and the waiting files of one listing.
 
     Args:
-        table: the table. Without signals that cover their folders, nothing is found.
+        completion: that of the table. Without signals that cover their folders, nothing is found.
     """
 
-    def __init__(self, table: Table) -> None:
-        name = SignalName.parse(table.spec.completion) if table.spec.completion else None
+    def __init__(self, completion: str | None) -> None:
+        name = SignalName.parse(completion) if completion else None
         self._name = name if name and name.kind is SignalKind.FOLDER else None
         self._signals: dict[str, Listed] = {}
         self._oldest: dict[str, float] = {}
@@ -198,7 +200,7 @@ class RewrittenSignals:
         return self._signals.get(folder)
 
 
-def replace_known_etags(table: Table, present: Sequence[Listed], readings: Iterable[Reading]) -> list[Listed]:
+def replace_known_etags(source: Bucket, present: Sequence[Listed], readings: Iterable[Reading]) -> list[Listed]:
     """Replace the etags of listed objects by the etags that the ledger has for the same bytes.
 
     S3 is asked only for objects with an unknown etag and the size of a reading that has a checksum.
@@ -209,7 +211,7 @@ def replace_known_etags(table: Table, present: Sequence[Listed], readings: Itera
     unsure = [item.key for item in present if _may_be_known(item, last.get(item.key, []))]
     if not unsure:
         return list(present)
-    probes = table.source.head_many(unsure)
+    probes = source.head_many(unsure)
 
     def replace_etag(item: Listed) -> Listed:
         found = probes.get(item.key)

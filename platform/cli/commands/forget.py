@@ -66,7 +66,7 @@ def run_forget(
         with using.open_lake() as opened:
             if names:
                 found = search_subjects(opened, kind, names)
-                tables = tables_of(opened, kind)
+                tables = tables_of(opened.config, kind)
                 if as_json:
                     print_answer(console, found_answer(found, tables))
                     return

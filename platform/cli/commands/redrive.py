@@ -163,7 +163,7 @@ class _RedriveCall:
         return total
 
     def messages(self) -> int:
-        kept = quarantined_messages(self.lake, self.request.choice)
+        kept = quarantined_messages(self.lake.store.quarantine, self.request.choice)
         self._show("", "messages", "in quarantine", [(message.event_id, message.reason) for message in kept])
         if kept and self.yes:
             self._report_address(redrive_messages(self.lake, kept, self.request))
@@ -174,17 +174,19 @@ class _RedriveCall:
         if name not in known:
             raise CommandError(f"lake.yaml has no route {name!r}; its routes: {', '.join(known) or 'none'}")
         try:
-            found = undeliverable_messages(self.lake, name, self.request.choice)
+            found = undeliverable_messages(self.lake.store.outbox, name, self.request.choice)
         except ValueError as error:
             raise CommandError(str(error)) from None
         self._show(name, f"route {name}", "undeliverable", [(kept.message.id, kept.reason) for kept in found])
         if found and self.yes:
-            self._report_address(redrive_route(self.lake, name, found, self.request))
+            self._report_address(
+                redrive_route(self.lake.store.outbox, self.lake.store.operations, name, found, self.request)
+            )
         return len(found)
 
     def dead_letters(self, name: str | None) -> int:
         try:
-            queues = dead_letter_queues(self.lake, name)
+            queues = dead_letter_queues(self.lake.config, self.lake.queues, name)
         except ValueError as error:
             raise CommandError(str(error)) from None
         if not queues:
@@ -195,12 +197,12 @@ class _RedriveCall:
             waiting = self.letters[dead.name] = dead.depths().waiting
             total += waiting
             self.request.log(f"{dead.name}: {waiting} messages, dead letters of {letters.source.name}")
-            seen = peek(self.lake, letters, MAX_PEEKED) if waiting else []
+            seen = peek(self.lake.config, self.lake.store, letters, MAX_PEEKED) if waiting else []
             selected = [letter for letter in seen if letter.is_chosen(self.request.choice)]
             shown = [(letter.keys[0], letter.reason) for letter in selected]
             self._show(dead.name, dead.name, f"selected, of {len(seen)} read", shown)
             if waiting and self.yes:
-                self._report_address(redrive_dead_letters(self.lake, letters, self.request))
+                self._report_address(redrive_dead_letters(self.lake.config, self.lake.store, letters, self.request))
         return total
 
     def _report_address(self, address: str) -> None:

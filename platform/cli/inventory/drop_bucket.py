@@ -78,7 +78,7 @@ def _newest_deliveries(table: Table, buckets: Sequence[str], configuration: str)
         raise CommandError(f"{table.spec.name} is not a table with `mode: inventory`")
     chosen = {
         subject: newest
-        for subject, (newest, *_) in sorted(newest_deliveries(table).items())
+        for subject, (newest, *_) in sorted(newest_deliveries(table.key, table.ledger).items())
         if subject.bucket in buckets and configuration in ("", subject.configuration)
     }
     if missing := set(buckets) - {subject.bucket for subject in chosen}:

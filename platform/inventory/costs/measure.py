@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.errors import PySparkException
 
-from tidegate.platform.core.config.lake import CostsSpec
+from tidegate.platform.core.config.lake import CostsSpec, LakeConfig
 from tidegate.platform.core.costs.figures import FIGURES, Figures
 from tidegate.platform.core.costs.replay import Timing
 from tidegate.platform.core.costs.table_cost import (
@@ -76,9 +76,11 @@ def table_costs(
     failed: dict[str, PySparkException] = {}
     reports = [
         _report(tables[key], found, figures, now, fresh, stored[key])
-        for key, found in recorded_months(recorded.ledgers, first_of(now, months), _tick(lake), failed, set(stored))
+        for key, found in recorded_months(
+            recorded.ledgers, first_of(now, months), _tick(lake.config), failed, set(stored)
+        )
     ]
-    unread |= {key: unread_because(lake, error) for key, error in failed.items()}
+    unread |= {key: unread_because(lake.delta, error) for key, error in failed.items()}
     return LakeCosts(most_expensive_first(reports), unread)
 
 
@@ -115,14 +117,14 @@ def _facts(table: Table, fresh: int) -> TableFacts:
         timing=Timing(spec.window, silver.every if silver else None),
         registers=bool(table.birth and table.birth.registered),
         max_files=spec.max_files,
-        tick=_tick(table.lake),
+        tick=_tick(table.lake.config),
         fresh=min(fresh, spec.lag_limit, *([spec.arrives_every] if spec.arrives_every else [])),
     )
 
 
-def _tick(lake: Lake) -> float:
+def _tick(config: LakeConfig) -> float:
     """Return the seconds between two ticks of the intake."""
-    return float(max(_MIN_TICK, lake.config.intake.every))
+    return float(max(_MIN_TICK, config.intake.every))
 
 
 def _measure_stored_tables(
@@ -134,7 +136,7 @@ def _measure_stored_tables(
         try:
             return _measure_table(tables[key], listed, now)
         except TABLE_ERRORS as error:
-            return unread_because(tables[key].lake, error)
+            return unread_because(tables[key].lake.delta, error)
 
     found = dict(zip(asked, parallel(measure_table, asked), strict=True))
     unread |= {key: reason for key, reason in found.items() if isinstance(reason, str)}

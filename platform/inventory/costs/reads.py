@@ -68,7 +68,7 @@ def reads_of(lake: Lake, now: datetime, depth: int) -> Reads:
     unread = dict(recorded.unread)
     if not unread:
         files, failed = file_reads(recorded.ledgers, now - READS_PERIOD, depth)
-        unread = {key: unread_because(lake, error) for key, error in failed.items()}
+        unread = {key: unread_because(lake.delta, error) for key, error in failed.items()}
         if not unread:
             return Reads(files)
     key, reason = next(iter(unread.items()))

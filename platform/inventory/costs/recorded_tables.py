@@ -18,6 +18,7 @@ from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.ledger import Ledger
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.threads import parallel
 
 #: What one table can have that the others do not: a birth record or a log that cannot be read.
@@ -67,7 +68,7 @@ def recorded_tables(lake: Lake) -> RecordedTables:
             clock = table.ledger.clock() if table.birth else None
             return table, RecordedLedger(table.ledger, clock.version) if clock and clock.n else None
         except TABLE_ERRORS as error:
-            return unread_because(lake, error)
+            return unread_because(lake.delta, error)
 
     keys = sorted(lake.store.births.tables())
     tables: dict[str, Table] = {}
@@ -81,7 +82,7 @@ def recorded_tables(lake: Lake) -> RecordedTables:
     return RecordedTables(tables, ledgers, unread)
 
 
-def unread_because(lake: Lake, error: Exception) -> str:
+def unread_because(delta: Delta, error: Exception) -> str:
     """Return the first line of an error, if it is one of a table and not of all of them.
 
     Raises:
@@ -89,7 +90,7 @@ def unread_because(lake: Lake, error: Exception) -> str:
         PySparkException: it was restarted.
     """
     if isinstance(error, PySparkException):
-        lake.delta.check_session_alive()  # Without it each table would fail, with the same reason.
+        delta.check_session_alive()  # Without it each table would fail, with the same reason.
     return first_line(error)
 
 

@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status
+from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.silver.audit.dumps import Dumps, with_gone
 from tidegate.platform.core.silver.audit.intervals import HistoryRules, Interval, Replay, replay
 from tidegate.platform.core.silver.audit.row_outcomes import RowFates, row_fates
 from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.threads import parallel
 from tidegate.platform.silver.audit.audited_rows import (
     MAX_ROWS,
@@ -79,7 +82,7 @@ def found_keys(
         is_one: the condition is true for one key.
     """
     history, are_dumps = rows.rules.history, rows.rules.are_dumps
-    reads: list[Callable[[], Any]] = [partial(bronze_rows, lake, rows, condition, version, is_one=is_one)]
+    reads: list[Callable[[], Any]] = [partial(bronze_rows, lake.delta, rows, condition, version, is_one=is_one)]
     silver_of = partial(silver_times, is_one=is_one) if history else silver_rows
     reads.append(partial(silver_of, lake, rows, condition))
     if are_dumps:
@@ -90,7 +93,7 @@ def found_keys(
     if history is None and not are_dumps:
         return {key: newest(bronze.get(key, ()), silver.get(key), dumps=Dumps()) for key in keys}
     order_texts = [order for each in dumps for order in each]
-    orders = _orders(lake, rows, [row for found in bronze.values() for row in found], silver, order_texts)
+    orders = _orders(lake.delta, rows, [row for found in bronze.values() for row in found], silver, order_texts)
     known = Dumps.from_found((orders.rank(order), orders.texts[order]) for order in order_texts)
     ranked = {key: _rank_rows(bronze.get(key, ()), orders) for key in keys}
     if history is None:
@@ -111,7 +114,7 @@ def history_rules(rows: KeyRows, orders: Orders, mark: int, has_lost: Callable[[
     birth, history = rows.work.table.birth, rows.rules.history
     if birth is None or history is None:
         raise AssertionError("a table with a history was born")
-    truncates = tuple((orders.rank(order), orders.texts[order]) for order in recorded_truncates(rows.work))
+    truncates = tuple((orders.rank(order), orders.texts[order]) for order in recorded_truncates(rows.work.silver))
     return HistoryRules(
         history.tracked,
         truncates,
@@ -125,19 +128,19 @@ def history_rules(rows: KeyRows, orders: Orders, mark: int, has_lost: Callable[[
 def gives_all(rows: KeyRows) -> bool:
     """Return whether bronze has each row that may have given a value to a row of silver."""
     birth = rows.work.table.birth
-    return birth is not None and birth.after_version < 0 and not keeps_lost(rows.work)
+    return birth is not None and birth.after_version < 0 and not keeps_lost(rows.work.spec, rows.work.table.birth)
 
 
 def _orders(
-    lake: Lake, rows: KeyRows, bronze: Sequence[BronzeRow], silver: Mapping[str, Any], dumps: Sequence[str]
+    delta: Delta, rows: KeyRows, bronze: Sequence[BronzeRow], silver: Mapping[str, Any], dumps: Sequence[str]
 ) -> Orders:
     given = [row.row.order for row in bronze] + list(dumps)
     if rows.rules.history:
-        given += recorded_truncates(rows.work)
+        given += recorded_truncates(rows.work.silver)
         for time in (time for found in silver.values() for time in found):
             bounds = (time.interval.order, time.interval.valid_from, time.interval.valid_to)
             given += [order for order in bounds if order is not None]
-    return Orders.from_values(lake.delta.session, rows.order_type, given)
+    return Orders.from_values(delta.session, rows.order_type, given)
 
 
 def _rank_rows(found: Iterable[BronzeRow], orders: Orders) -> list[BronzeRow]:
@@ -199,9 +202,9 @@ def convert_orders(interval: Interval, orders: Orders) -> Interval:
     )
 
 
-def keeps_lost(work: PendingMerge) -> bool:
+def keeps_lost(silver_spec: SilverSpec, birth: Birth | None) -> bool:
     """Return whether silver keeps rows whose file has left bronze, because `on_removed` is `ignore`."""
-    return work.table.birth is not None and work.table.birth.registered and work.spec.on_removed != "full"
+    return birth is not None and birth.registered and silver_spec.on_removed != "full"
 
 
 def lost_files(work: PendingMerge) -> Callable[[int], bool]:
@@ -210,7 +213,7 @@ def lost_files(work: PendingMerge) -> Callable[[int], bool]:
 
 
 def _lost_files(work: PendingMerge, n: int) -> bool:
-    if not keeps_lost(work):
+    if not keeps_lost(work.spec, work.table.birth):
         return False
     table = work.table
     batch = table.batches.read(n)

@@ -27,6 +27,7 @@ from tidegate.platform.core.silver.audit.key_row import KeyRow
 from tidegate.platform.core.silver.audit.row_outcomes import SilverRow
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.ledger import Decision
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.silver.audit.key_rows import (
     BLOCK,
@@ -77,12 +78,12 @@ class FoundTime:
 
 
 def bronze_rows(
-    lake: Lake, rows: KeyRows, condition: str, version: int | None = None, *, is_one: bool = False
+    delta: Delta, rows: KeyRows, condition: str, version: int | None = None, *, is_one: bool = False
 ) -> dict[str, list[BronzeRow]]:
     """Return the newest `MAX_ROWS` + 1 rows of bronze of each key, by the key as JSON.
 
     Args:
-        lake: reads the tables.
+        delta: the door to tables.
         rows: queries of the table.
         condition: over the columns of silver, true for the wanted keys.
         version: Delta version of bronze. None: the newest.
@@ -101,7 +102,7 @@ def bronze_rows(
         order = f"{rows.rules.newest_first}, {N} DESC NULLS LAST"
         return _first_rows(columns, every, order, MAX_ROWS + 1, None if is_one else rows)
 
-    found = _query_rows(lake, rows, newest_rows, version)
+    found = _query_rows(delta, rows, newest_rows, version)
     decisions = _decisions(rows, [row[FILE] for row in found])
     by_key: dict[str, list[BronzeRow]] = {}
     for row in found:
@@ -143,14 +144,14 @@ def dump_orders(lake: Lake, rows: KeyRows, mark: int, version: int | None = None
     """
     merged = f"NOT {TRUNCATES} AND coalesce({N}, 0) <= {mark}"
     select = f"SELECT DISTINCT {rows.order} AS _order FROM"
-    found = _query_rows(lake, rows, lambda bronze: f"{select} ({bronze}) WHERE {merged}", version)
+    found = _query_rows(lake.delta, rows, lambda bronze: f"{select} ({bronze}) WHERE {merged}", version)
     incomplete = {dump.order for dump in rows.incomplete_dumps(lake, mark, version)}
     return [row["_order"] for row in found if row["_order"] not in incomplete]
 
 
-def _query_rows(lake: Lake, rows: KeyRows, query: Callable[[str], str], version: int | None) -> list[Row]:
+def _query_rows(delta: Delta, rows: KeyRows, query: Callable[[str], str], version: int | None) -> list[Row]:
     """Return the rows of a query over bronze, without those of persons who were forgotten."""
-    session = lake.delta.session
+    session = delta.session
     past = "" if version is None else f" VERSION AS OF {version}"
     bronze = session.sql(rows.view(f"{delta_table(rows.work.bronze_location)}{past}"))
     if rows.suppression is not None:
@@ -205,7 +206,7 @@ def silver_rows(lake: Lake, rows: KeyRows, condition: str) -> dict[str, FoundRow
     }
 
 
-def silver_times(lake: Lake, rows: KeyRows, condition: str, *, is_one: bool = False) -> dict[str, list[FoundTime]]:
+def silver_times(delta: Delta, rows: KeyRows, condition: str, *, is_one: bool = False) -> dict[str, list[FoundTime]]:
     """Return the newest `MAX_TIMES` + 1 rows of a history of each key, the newest first, by the key as JSON.
 
     Ranks are not known yet. The arguments are those of `bronze_rows`.
@@ -220,7 +221,7 @@ def silver_times(lake: Lake, rows: KeyRows, condition: str, *, is_one: bool = Fa
     every = f"SELECT * FROM {delta_table(rows.work.location)} WHERE {condition}"
     query = _first_rows(columns, every, rows.rules.newest_first, MAX_TIMES + 1, None if is_one else rows)
     by_key: dict[str, list[FoundTime]] = {}
-    for row in _sort_rows(lake.delta.session.sql(query).collect(), is_one=is_one):
+    for row in _sort_rows(delta.session.sql(query).collect(), is_one=is_one):
         interval = Interval(
             0,
             row["_order_json"],

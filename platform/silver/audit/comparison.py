@@ -16,6 +16,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.silver.audit.file_sample import Bounds, FileSample, TableFile, file_sample
 from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.silver.audit.audited_keys import FoundKey, found_keys, gives_all, keeps_lost, lost_files
 from tidegate.platform.silver.audit.key_rows import SKIPPED, TRUNCATES, KeyRows, N
@@ -71,13 +72,13 @@ def compare(lake: Lake, spec: TableSpec) -> Comparison | None:
         BadSetting: bronze or silver does not fit the rules.
         BronzeGone: the bronze table does not exist, though its ledger has batches.
     """
-    if why := why_silver_rests(lake, spec.name):
+    if why := why_silver_rests(lake.config, lake.store.losses, spec.name):
         raise UnavailableError(why)
     for _ in range(MAX_ATTEMPTS):
         work = merge_state(lake, spec)
         if work is None or not work.mark or not work.silver.exists:
             return None
-        with record_server_loss(lake, spec.name):
+        with record_server_loss(lake.config, lake.delta, lake.store.losses, spec.name):
             found = _compare_keys(lake, work, work.mark)
         if not found.wrong or lake.delta.table_state(work.location).version == work.silver.version:
             return found
@@ -89,23 +90,23 @@ def _compare_keys(lake: Lake, work: PendingMerge, mark: int) -> Comparison:
     is_plain = rows.rules.history is None and not rows.rules.are_dumps
     find, limits = (_find_suspects, _MAX_ROWS) if is_plain else (find_doubted_keys, MAX_REPLAYED)
     with temporary_view(session, "compared") as of_bronze, temporary_view(session, "compared") as of_silver:
-        bronze = _view_sampled_rows(lake, rows.work.bronze_location, of_bronze, mark)
-        silver = _view_sampled_rows(lake, work.location, of_silver, mark)
-        with chosen_keys(lake, rows, mark, bronze, silver, limits) as chosen:
+        bronze = _view_sampled_rows(lake.delta, rows.work.bronze_location, of_bronze, mark)
+        silver = _view_sampled_rows(lake.delta, work.location, of_silver, mark)
+        with chosen_keys(lake.delta, rows, mark, bronze, silver, limits) as chosen:
             keys, suspects = find(lake, rows, mark, chosen.view, bronze, silver) if chosen.keys else (0, [])
     found = Comparison(keys, len(suspects), chosen.left_out, bronze.files, silver.files, ())
     return replace(found, wrong=_find_wrong_keys(lake, rows, suspects[:MAX_SUSPECTS]))
 
 
-def _view_sampled_rows(lake: Lake, location: str, view: str, seed: int) -> SampledRows:
+def _view_sampled_rows(delta: Delta, location: str, view: str, seed: int) -> SampledRows:
     """Create a view of the rows of some files of a table. Returns its name, and the files."""
     ranks = {"newest": "_tidegate_modified DESC, _tidegate_logged", "mixed": f"xxhash64(_tidegate_logged, {seed}L)"}
     places = ", ".join(f"row_number() OVER (ORDER BY {order}) AS {name}" for name, order in ranks.items())
     # A file without statistics has fewer rows than bytes.
     rows = "coalesce(_tidegate_rows, _tidegate_size)"
-    with temporary_view(lake.delta.session, "live") as live:
-        lake.delta.live_view(location, live)
-        found = lake.delta.session.sql(
+    with temporary_view(delta.session, "live") as live:
+        delta.live_view(location, live)
+        found = delta.session.sql(
             f"SELECT * FROM (SELECT _tidegate_logged, _tidegate_size, {rows} AS rows, sum({rows}) OVER () AS all_rows, "
             f"count(*) OVER () AS files, {places} FROM {live}) WHERE newest <= {MAX_FILES} OR mixed <= {MAX_FILES}"
         ).collect()
@@ -118,7 +119,7 @@ def _view_sampled_rows(lake: Lake, location: str, view: str, seed: int) -> Sampl
     )
     files, all_rows = (found[0]["files"], found[0]["all_rows"]) if found else (0, 0)
     sample = file_sample(newest, mixed, files, all_rows, Bounds(MAX_FILES, MAX_BYTES, MAX_FILE_ROWS))
-    lake.delta.batch_view(location, {0: list(sample.paths)}, view)
+    delta.batch_view(location, {0: list(sample.paths)}, view)
     return SampledRows(view, sample)
 
 
@@ -228,5 +229,5 @@ def _has_lost(rows: KeyRows, found: FoundKey, has_lost: Callable[[int], bool]) -
         return False  # its rows are compared with that in mind
     if found.silver is None:
         # The tombstone of a key may have been removed, whose dump left bronze.
-        return rows.rules.are_dumps and keeps_lost(rows.work)
+        return rows.rules.are_dumps and keeps_lost(rows.work.spec, rows.work.table.birth)
     return has_lost(found.silver.changed_batch)

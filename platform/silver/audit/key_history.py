@@ -36,7 +36,7 @@ from tidegate.platform.silver.audit.audited_keys import FoundKey, found_keys
 from tidegate.platform.silver.audit.audited_rows import BronzeRow, FoundRow, FoundTime
 from tidegate.platform.silver.audit.key_rows import KeyRows, N
 from tidegate.platform.silver.audit.orders import Orders
-from tidegate.platform.silver.pending_merge import PendingMerge, merge_state
+from tidegate.platform.silver.pending_merge import merge_state
 
 _NOTHING = FoundKey((), False, None, (), RowFates((), None, is_right=True))
 _CAUSES = "somebody changed silver, rows of bronze were replaced or deleted, or `silver` in lake.yaml has changed since"
@@ -154,19 +154,19 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
         more=found.more,
         silver=found.silver,
         times=found.times,
-        verdict=verdict + _later_batches([fate for fate, _ in sentences], work),
+        verdict=verdict + _later_batches([fate for fate, _ in sentences], work.mark, work.n),
         is_right=found.is_right,
         sql=_sql(rows, values),
         notes=unfinished_dumps(lake, rows, own[0].order) if rows.rules.are_dumps and own else (),
     )
 
 
-def _later_batches(fates: Sequence[Fate], work: PendingMerge) -> str:
+def _later_batches(fates: Sequence[Fate], mark: int | None, last: int) -> str:
     waits = sum(fate is Fate.WAITS for fate in fates)
     if not waits:
         return ""
     verb = "waits" if waits == 1 else "wait"
-    held = f"silver holds batch {work.mark or 0}, the ledger has {work.n}"
+    held = f"silver holds batch {mark or 0}, the ledger has {last}"
     return f"; {number_of(waits, 'row')} {verb} for the next merge ({held})"
 
 

@@ -246,7 +246,7 @@ class KeyRows:
             mark: last batch that silver holds.
             version: Delta version of bronze. None: the newest.
         """
-        if not may_be_incomplete(lake, self.work, self.rules):
+        if not may_be_incomplete(lake.delta, self.work.table.ledger, self.rules):
             return ()
         n, order = min(mark, self.work.n), self._order_json(self.rules.order_values)
         return incomplete_dumps(lake.delta.session, self.work, self.rules, n, order=order, version=version)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tidegate.platform.core.config.silver_columns import CHANGED_BATCH
 from tidegate.platform.core.silver.audit.file_sample import FileSample
-from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.silver.audit.key_rows import HASH, KeyRows, N
 
@@ -55,21 +55,21 @@ class ChosenKeys:
 
 @contextmanager
 def chosen_keys(
-    lake: Lake, rows: KeyRows, mark: int, bronze: SampledRows, silver: SampledRows, limits: Limits
+    delta: Delta, rows: KeyRows, mark: int, bronze: SampledRows, silver: SampledRows, limits: Limits
 ) -> Iterator[ChosenKeys]:
     """Yield the keys to compare: those that can be judged by the rows of the files that were read.
 
     They are other keys after each batch. The text of a query has no hash, because it may be that of a person.
 
     Args:
-        lake: reads the tables.
+        delta: the door to tables.
         rows: queries of the table.
         mark: last batch that silver holds.
         bronze: rows of bronze.
         silver: rows of silver.
         limits: bounds of the rows that the keys have in these files of both tables.
     """
-    session = lake.delta.session
+    session = delta.session
     ranked = session.sql(_ranked_keys_query(rows, mark, bronze, silver)).collect()
     hashes, left_out = select_affordable_keys([(row["hash"], row["rows"]) for row in ranked], limits)
     if not hashes:

@@ -70,13 +70,13 @@ def find_doubted_keys(
         incomplete = {dump.order for dump in rows.incomplete_dumps(lake, mark)}
         dumps = [row["o"] for row in session.sql(query).collect() if row["o"] not in incomplete]
     given = [row[name] for row in found for name in ("o", "valid_from", "valid_to") if row[name] is not None]
-    orders = Orders.from_values(session, rows.order_type, [*given, *dumps, *recorded_truncates(rows.work)])
+    orders = Orders.from_values(session, rows.order_type, [*given, *dumps, *recorded_truncates(rows.work.silver)])
     sampled = SampledTables(
         bronze.files.is_whole,
         silver.files.is_whole,
         Dumps.from_found((orders.rank(order), orders.texts[order]) for order in dumps),
         mark,
-        keeps_lost(rows.work),
+        keeps_lost(rows.work.spec, rows.work.table.birth),
     )
     rules = None if rows.rules.history is None else history_rules(rows, orders, mark, lambda n: sampled.keeps_lost)
     keys: dict[str, _Key] = {}

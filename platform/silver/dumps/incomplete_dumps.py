@@ -31,12 +31,12 @@ from tidegate.platform.core.schema.sql_literal import delta_table, literal
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.audit.dumps import MAX_NAMES, IncompleteDump
 from tidegate.platform.core.silver.rules import MergeRules
-from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.ledger import state_change_condition
+from tidegate.platform.lake.ledger import Ledger, state_change_condition
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.silver.changes import Changes, gather_changes
 from tidegate.platform.silver.newest_rows import order_struct
-from tidegate.platform.silver.pending_merge import PendingMerge
+from tidegate.platform.silver.pending_merge import Aim, PendingMerge
 
 #: Files that are in quarantine as a whole. The dump of each is looked up by its key.
 _MAX_WHOLE_FILES = 10_000
@@ -48,32 +48,32 @@ _IS_PARTLY = f"status = '{Status.COMMITTED}' AND bad_rows > 0"
 
 
 @contextmanager
-def with_incomplete_dumps(lake: Lake, work: PendingMerge, rules: MergeRules, changes: Changes) -> Iterator[Changes]:
+def with_incomplete_dumps(delta: Delta, work: PendingMerge, rules: MergeRules, changes: Changes) -> Iterator[Changes]:
     """Yield the changes with the dumps that imply no deletes.
 
     If a dump that silver has is one of them by now, or is none any more, silver has deletes that it should not have, or
     the other way round. Then all of bronze is merged again.
     """
-    if not may_be_incomplete(lake, work, rules):
+    if not may_be_incomplete(delta, work.table.ledger, rules):
         yield changes
         return
-    session = lake.delta.session
+    session = delta.session
     found = incomplete_dumps(session, work, rules, changes.n)
     if changes.why_full is None and work.mark is not None:
         before = incomplete_dumps(session, work, rules, work.mark)
         changed = {dump.order for dump in found} ^ {dump.order for dump in before}
-        if changed and _has_merged(session, work, rules, sorted(changed), work.mark):
-            again = replace(work, rereads=True)
-            with gather_changes(lake.delta, again) as everything:
+        if changed and _has_merged(session, work.table.birth, rules, sorted(changed), work.mark):
+            again = replace(work, aim=Aim.REREAD)
+            with gather_changes(delta, again) as everything:
                 found = incomplete_dumps(session, work, rules, everything.n)
                 yield replace(everything, dumps=replace(everything.dumps, incomplete=found))
             return
     yield replace(changes, dumps=replace(changes.dumps, incomplete=found))
 
 
-def may_be_incomplete(lake: Lake, work: PendingMerge, rules: MergeRules) -> bool:
+def may_be_incomplete(delta: Delta, ledger: Ledger, rules: MergeRules) -> bool:
     """Return whether a row of a dump may be in quarantine, by the statistics in the ledger's log, without a query."""
-    return rules.are_dumps and lake.delta.may_have_quarantined([work.table.ledger.location])[0]
+    return rules.are_dumps and delta.may_have_quarantined([ledger.location])[0]
 
 
 def incomplete_dumps(
@@ -125,19 +125,19 @@ def incomplete_dumps(
             unknown.setdefault(n, []).append(address)
         else:
             add(of_key, n, 1, 0, [address])
-    if not _birth(work).registered:
-        bronze = _bronze(work, rules, upto, version)
+    if not _birth(work.table.birth).registered:
+        bronze = _bronze(work.table.birth, rules, upto, version)
         for o, n, names in _dumps_of_files(session, bronze, order, unknown) if unknown else ():
             add(o, n, len(names), 0, names)
-        for row in _partly_quarantined_dumps(session, work, bronze, order, decided):
+        for row in _partly_quarantined_dumps(session, work.table.key, bronze, order, decided):
             add(row["o"], row["n"], row["files"], row["rows"], row["names"])
     return tuple(sorted(found.values(), key=lambda dump: dump.order))
 
 
-def _birth(work: PendingMerge) -> Birth:
-    if work.table.birth is None:
+def _birth(birth: Birth | None) -> Birth:
+    if birth is None:
         raise AssertionError("a table with batches has been born")
-    return work.table.birth
+    return birth
 
 
 def _whole_files(
@@ -200,10 +200,10 @@ def _folder_values(key: str, prefix: str, folders: Sequence[Field]) -> Mapping[s
         return {}
 
 
-def _bronze(work: PendingMerge, rules: MergeRules, upto: int, version: int | None = None) -> str:
+def _bronze(birth: Birth | None, rules: MergeRules, upto: int, version: int | None = None) -> str:
     """Return a relation of the rows of a loaded table up to a batch."""
     past = "" if version is None else f" VERSION AS OF {version}"
-    return rules.add_row_value(f"(SELECT * FROM {delta_table(_birth(work).location)}{past} WHERE _batch <= {upto})")
+    return rules.add_row_value(f"(SELECT * FROM {delta_table(_birth(birth).location)}{past} WHERE _batch <= {upto})")
 
 
 def _dumps_of_files(
@@ -257,10 +257,10 @@ def _dumps_of(session: SparkSession, bronze: str, order: str, files: Collection[
 
 
 def _partly_quarantined_dumps(
-    session: SparkSession, work: PendingMerge, bronze: str, order: str, decided: DataFrame
+    session: SparkSession, key: TableKey, bronze: str, order: str, decided: DataFrame
 ) -> list[Row]:
     """Return the dumps of files of which some rows are in quarantine, by the last reading of each file and dump."""
-    address = F.concat(F.lit(S3Address(work.table.key.bucket).s3), "key").alias("_tidegate_file")
+    address = F.concat(F.lit(S3Address(key.bucket).s3), "key").alias("_tidegate_file")
     own = [F.col("n").alias("_tidegate_bad_n"), F.col("bad_rows").alias("_tidegate_bad_rows")]
     with temporary_view(session, "quarantined", decided.where(_IS_PARTLY).select(address, *own)) as view:
         last = (
@@ -274,11 +274,13 @@ def _partly_quarantined_dumps(
         ).collect()
 
 
-def _has_merged(session: SparkSession, work: PendingMerge, rules: MergeRules, orders: Sequence[str], mark: int) -> bool:
+def _has_merged(
+    session: SparkSession, birth: Birth | None, rules: MergeRules, orders: Sequence[str], mark: int
+) -> bool:
     """Return whether silver has rows of one of some dumps. Of a registered table that is not known."""
-    if _birth(work).registered:
+    if _birth(birth).registered:
         return True
     order = exact_json(order_struct(rules.order_values))
     listed = f"from_json({literal(json.dumps(orders))}, 'array<string>')"
-    query = f"SELECT 1 FROM {_bronze(work, rules, mark)} WHERE array_contains({listed}, {order}) LIMIT 1"
+    query = f"SELECT 1 FROM {_bronze(birth, rules, mark)} WHERE array_contains({listed}, {order}) LIMIT 1"
     return bool(session.sql(query).collect())

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
 
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.schema.sql_literal import format_on_one_line
 from tidegate.platform.core.silver.expectations import Expectation, OnViolation
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.core.wording import number_of
 from tidegate.platform.silver.changes import Changes
-from tidegate.platform.silver.pending_merge import PendingMerge
 
 
 class ExpectationFailed(DataError):
@@ -43,7 +43,7 @@ class Violations:
     dropped: int = 0
 
 
-def count_violations(session: SparkSession, work: PendingMerge, changes: Changes, rules: MergeRules) -> Violations:
+def count_violations(session: SparkSession, spec: TableSpec, changes: Changes, rules: MergeRules) -> Violations:
     """Return the number of rows that violate each expectation.
 
     Raises:
@@ -63,7 +63,7 @@ def count_violations(session: SparkSession, work: PendingMerge, changes: Changes
     if failed:
         first = failed[0]
         raise ExpectationFailed(
-            f"silver.{work.table.spec.name}: {number_of(counts[first.name], 'row')} violated the expectation "
+            f"silver.{spec.name}: {number_of(counts[first.name], 'row')} violated the expectation "
             f"{first.name} of `expect_or_fail` ({format_on_one_line(first.condition)}), so nothing was merged. Its "
             f"check {first.check} has the SQL that shows them. Move it to `expect` or `expect_or_drop`, or repair them",
             counts,

@@ -159,7 +159,7 @@ def test_f15_a_tick_that_dies_gives_its_messages_back(make_lake: MakeLake) -> No
 
 def test_dead_letters_are_looked_at_chosen_and_taken_in(make_lake: MakeLake) -> None:
     lake = make_lake()
-    (letters,) = dead_letter_queues(lake)
+    (letters,) = dead_letter_queues(lake.config, lake.queues)
     source, dead = letters.source, letters.queue
     late = "2026-02-02T10:00:00.000Z"
     for body in (event("orders/a.csv"), event("orders/b.csv", late), event("elsewhere.csv"), "{ no JSON"):
@@ -169,14 +169,16 @@ def test_dead_letters_are_looked_at_chosen_and_taken_in(make_lake: MakeLake) -> 
     for _ in range(2):  # reading changes nothing, not even for the next read
         seen = {
             letter.keys[0] if "/" in letter.keys[0] else letter.reason[:24]: letter.reason
-            for letter in peek(lake, letters, 100)
+            for letter in peek(lake.config, lake.store, letters, 100)
         }
         assert seen.pop("the body is not JSON: Ex").startswith("the body is not JSON")
         assert seen.pop("it is in no folder, and ").startswith("it is in no folder")
         assert seen == dict.fromkeys(["orders/a.csv", "orders/b.csv", "orders/c.csv"], UNDERSTOOD)
 
     def redriven(**choice: Any) -> list[Message]:
-        redrive_dead_letters(lake, letters, RedriveRequest("somebody", Choice(**choice), sleep=lambda _: None))
+        redrive_dead_letters(
+            lake.config, lake.store, letters, RedriveRequest("somebody", Choice(**choice), sleep=lambda _: None)
+        )
         got = source.receive(hidden=30, wait=1)
         source.delete(got)
         return got
@@ -201,15 +203,18 @@ def test_dead_letters_of_a_row_queue_are_rows_and_keep_their_identity(make_lake:
     sqs.create_queue(QueueName=f"{name}-events")
     config = {**LAKE, "tables": [{"name": "clicks", "row_queue": {"name": name, "dlq": f"{name}-dlq"}}]}
     lake.config, lake.queues = LakeConfig.model_validate(config), [Queue(sqs, f"{url}-events"), Queue(sqs, url)]
-    (letters,) = [queue for queue in dead_letter_queues(lake, name)]
+    (letters,) = [queue for queue in dead_letter_queues(lake.config, lake.queues, name)]
     source, dead = letters.source, letters.queue
     dead.send('{"id": 1}')
     dead.send("1, 2")
-    seen = peek(lake, letters, 10)
+    seen = peek(lake.config, lake.store, letters, 10)
     assert sorted(letter.reason.split(":")[0] for letter in seen) == [UNDERSTOOD.split(":")[0], "the row is not JSON"]
 
     redrive_dead_letters(
-        lake, letters, RedriveRequest("somebody", Choice(reason="received too often"), sleep=lambda _: None)
+        lake.config,
+        lake.store,
+        letters,
+        RedriveRequest("somebody", Choice(reason="received too often"), sleep=lambda _: None),
     )
     (again,) = source.receive(hidden=0, wait=1)
     (first,) = [letter.message.origin for letter in seen if letter.reason == UNDERSTOOD]
@@ -227,7 +232,7 @@ def test_f31_ten_thousand_dead_letters_go_back_once_at_a_rate_and_on_record(
     make_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lake = make_lake()
-    (letters,) = dead_letter_queues(lake)
+    (letters,) = dead_letter_queues(lake.config, lake.queues)
     bodies = [event(f"orders/{number}.csv") for number in range(10_000)]
     letters.queue.send_again([Message(str(n), body, "") for n, body in enumerate(bodies)])
     seams: list[str] = []
@@ -248,7 +253,9 @@ def test_f31_ten_thousand_dead_letters_go_back_once_at_a_rate_and_on_record(
             raise Died
 
     def go() -> str:
-        return redrive_dead_letters(lake, letters, RedriveRequest("somebody", rate=500, sleep=slept.append))
+        return redrive_dead_letters(
+            lake.config, lake.store, letters, RedriveRequest("somebody", rate=500, sleep=slept.append)
+        )
 
     with monkeypatch.context() as patch:
         patch.setattr(dead_letters, "seam", die_at_the_third_send)

@@ -83,7 +83,7 @@ class Place:
     def leave(self, count: int) -> dict[str, str]:
         """Write loaded files with notes. Returns their etags by key."""
         left = {key: etag for i in range(count) for key, etag in self.load(f"{i}.csv", "1").items()}
-        assert note_loaded_files(self.table, left, self.states) == count
+        assert note_loaded_files(self.table.spec, self.table.after_notes, left, self.states) == count
         return left
 
     def there(self) -> dict[str, str]:
@@ -381,7 +381,7 @@ def test_a_listing_finds_what_was_loaded_and_not_removed(place: MakePlace) -> No
     loaded, partly = at.load("a.csv", "1"), at.load("partly.csv", "2")
     at.states["in/partly.csv"] = LastState(COMMITTED, partly["in/partly.csv"], 1, bad_rows=1)
     new = {"in/new.csv": at.put("new.csv", "3")}
-    assert note_loaded_files(at.table, loaded | partly | new, at.states) == 1
+    assert note_loaded_files(at.table.spec, at.table.after_notes, loaded | partly | new, at.states) == 1
     retry_noted(at.table, at.log.append)
     assert sorted(at.there()) == ["in/new.csv", "in/partly.csv"]
     assert at.taken() == loaded

@@ -207,10 +207,10 @@ def _dagster(lake: TestLake, handles: Lake) -> tuple[str, ...]:
     assert {change.failed for change in sync_catalog(handles, dry_run=False).changes} == {False}
     with dg.DagsterInstance.ephemeral() as instance:
         unknown = report_health(handles, instance, time.time()).health.unknown
-    redrive_messages(handles, quarantined_messages(handles, Choice()), RedriveRequest("test"))
-    for letters in dead_letter_queues(handles):
-        peek(handles, letters, 1)
-        redrive_dead_letters(handles, letters, RedriveRequest("test"))
+    redrive_messages(handles, quarantined_messages(handles.store.quarantine, Choice()), RedriveRequest("test"))
+    for letters in dead_letter_queues(handles.config, handles.queues):
+        peek(handles.config, handles.store, letters, 1)
+        redrive_dead_letters(handles.config, handles.store, letters, RedriveRequest("test"))
     return unknown
 
 

@@ -215,10 +215,10 @@ def test_a_dropped_bucket_leaves_the_table_keeps_its_past_and_returns_with_its_n
     assert done.batch.counts() == {"committed": 1}
     assert (mine(), "dropped" in late()) == ([], False)
     table = inventories.lake.lake.table(inventories.lake.key("objects"))
-    (dropped,) = newest_deliveries(table)[Subject("dropped", "all")]
+    (dropped,) = newest_deliveries(table.key, table.ledger)[Subject("dropped", "all")]
     inventories.deliver([line("d")], (dropped.began_at.timestamp() + 1 - FIRST) / DAY, "dropped")  # of its minute
     inventories.run()
-    assert (mine(), newest_deliveries(table)[dropped.subject]) == ([], [dropped])
+    assert (mine(), newest_deliveries(table.key, table.ledger)[dropped.subject]) == ([], [dropped])
     (key,) = newest_keys_below(table.ledger, table.ledger.clock().version, ["inventory/dropped/all/"]).values()
     assert key == f"inventory/dropped/all/{dropped.began}/manifest.checksum"
     before = f"SELECT key FROM {{t}} VERSION AS OF {done.landed.version - 1} WHERE bucket = 'dropped' ORDER BY key"

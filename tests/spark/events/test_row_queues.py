@@ -61,7 +61,8 @@ def _ids(lake: TestLake, kit: Any) -> list[int]:
 
 
 def _objects(lake: TestLake) -> int:
-    return len(list(own_objects(lake.lake.table(lake.key("clicks")))))
+    table = lake.lake.table(lake.key("clicks"))
+    return len(list(own_objects(table.source, table.key, lake.lake.config)))
 
 
 def test_a_message_is_one_row_however_often_it_comes(
@@ -138,17 +139,17 @@ def test_what_is_not_a_row_comes_back_as_the_message_that_it_was(tidegate_lake: 
     _take_in(lake, 3)
     kit.run(lake, "clicks", listing=False)
     assert _ids(lake, kit) == [1]
-    (kept,) = quarantined_messages(lake.lake, Choice())
+    (kept,) = quarantined_messages(lake.lake.store.quarantine, Choice())
     assert kept.reason.startswith("the row is not JSON: ")
     assert kept.origin
 
     # The kept message is fixed and sent again with its old id. It is one row, although a redrive died after its send.
     store = lake.lake.store
     store.quarantine.keep_message(kept.event_id, '{"id": 2}', kept.reason, kept.queue, kept.origin)
-    (fixed,) = quarantined_messages(lake.lake, Choice())
+    (fixed,) = quarantined_messages(lake.lake.store.quarantine, Choice())
     _queue(lake).send('{"id": 2}', kept.origin)
     redrive_messages(lake.lake, [fixed], RedriveRequest("somebody"))
-    assert quarantined_messages(lake.lake, Choice()) == []
+    assert quarantined_messages(lake.lake.store.quarantine, Choice()) == []
     _take_in(lake, 2)
     kit.run(lake, "clicks", listing=False)
     assert kit.bronze(lake, "clicks", "id, _message_id")[1] == (2, kept.origin.message_id)

@@ -431,9 +431,9 @@ def test_silver_forgets_the_rows_that_bronze_says_are_a_persons(
     bronze = lake.lake.table(lake.key("sent"))
     bronze = replace(bronze, spec=hidden.model_copy(update={"silver": without}))
     with pytest.raises(SubjectProblem, match=r"silver.sent has no column with the text of mail"):
-        rows_in_silver(lake.lake, bronze, suppression)
+        rows_in_silver(lake.lake.delta, lake.lake.store, bronze.spec, bronze.birth, suppression)
     with pytest.raises(SubjectProblem, match=r"bronze.sent: .* finds nobody: no column is called 'whoo'"):
-        held_files(bronze, replace(suppression, subject=("whoo",)))
+        held_files(bronze.spec, bronze.birth, bronze.delta, replace(suppression, subject=("whoo",)))
 
 
 def test_keys_that_others_share_with_a_forgotten_person_become_what_bronze_gives_without_them(

@@ -181,7 +181,7 @@ def test_nobody_who_is_forgotten_during_a_merge_comes_back(
             table, spec = lake.lake.table(lake.key("lines")), lake.spec("lines")
             listed = lake.lake.suppression(spec)
             assert listed is not None
-            assert erase_from_silver(lake.lake, table, listed, "run") == (0, 0)
+            assert erase_from_silver(lake.lake.delta, lake.lake.store, table, listed, "run") == (0, 0)
 
     seams.clear()
     monkeypatch.setattr(silver_merge, "seam", erase_silver_alone)

@@ -81,6 +81,7 @@ class World:
             ledger=SimpleNamespace(memory=lambda _version, _n, keys: (None, self.known(keys))),
             waiting_signals=store.waiting_signals("landing.t"),
             source=SimpleNamespace(
+                name="landing",
                 list_under=self.list_under,
                 head=self.head,
                 head_many=lambda keys: {key: self.head(key) for key in keys},
@@ -136,7 +137,11 @@ class World:
         )
         keep_first_part(plan)
         self.reads.append(0.0)
-        within = limit_reading(self.fake, plan, self.run_seconds) if self.seconds else nullcontext()
+        within = (
+            limit_reading(self.fake.table_key, self.fake.inbox, self.fake.delta, plan, self.run_seconds)
+            if self.seconds
+            else nullcontext()
+        )
         with suppress(UnavailableError), within:
             self._record(plan, self._whole(plan))
         return plan
@@ -171,7 +176,7 @@ class World:
         self.fake.waiting_signals.update(self.n, plan.signals)
         self.inbox, self.noted = [*plan.deferred, *prepared.deferred], []
 
-    def _probe(self, _: Any, keys: Sequence[str], *_others: Mapping[str, Any]) -> dict[str, Probe]:
+    def _probe(self, keys: Sequence[str], *_others: Mapping[str, Any]) -> dict[str, Probe]:
         return {key: self.head(key) for key in keys}
 
     def _prepare(self, plan: Plan) -> PreparedBatch:

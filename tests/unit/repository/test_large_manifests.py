@@ -14,6 +14,8 @@ import pytest
 from tidegate.platform.bronze.completion import parts
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
 from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.inventory import deliveries
 
 _FOLDER = S3Address("inventories", "of/landing/daily/2026-01-01T00-00Z/")
@@ -25,11 +27,11 @@ def _inventory(body: bytes) -> None:
 
 
 def _dataset(body: bytes) -> None:
-    objects = SimpleNamespace(get=lambda *_: body)
-    key = SimpleNamespace(bucket="landing", prefix="t/")
-    table: Any = SimpleNamespace(source=SimpleNamespace(objects=objects), key=key)
+    objects: Any = SimpleNamespace(get=lambda *_: body)
+    config: Any = None
     name: Any = SimpleNamespace(kind=None, manifest_of=lambda key: key)
-    parts._read_named_parts(table, name, SimpleNamespace(key="t/_manifest"))  # type: ignore[arg-type]
+    signal: Any = SimpleNamespace(key="t/_manifest")
+    parts._read_named_parts(TableKey("landing", "t/"), Bucket(objects, "landing"), config, name, signal)
 
 
 @pytest.mark.parametrize("read", [_inventory, _dataset])

@@ -11,8 +11,10 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 
+from tidegate.platform.bronze.prepare.file_access import FileAccess
 from tidegate.platform.bronze.prepare.formats.format import Format, Known, SourceFile
 from tidegate.platform.bronze.prepare.load.server_losses import require_server, sets_to_read
+from tidegate.platform.bronze.prepare.server_watch import ServerWatch
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.config.table import TableSpec
@@ -22,7 +24,7 @@ from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import Field, fold_name
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.spark.delta import Delta
 
 
@@ -30,7 +32,7 @@ class DeclaredColumns(Format):
     """A format whose files declare their columns. No row of a file that can be read is bad."""
 
     def add_declared_columns(
-        self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch
+        self, access: FileAccess, files: Sequence[SourceFile], prepared: PreparedBatch
     ) -> list[SourceFile]:
         """Return the files with their columns.
 
@@ -38,23 +40,23 @@ class DeclaredColumns(Format):
         """
         found: dict[str, list[Field] | str] = {}
         for file_set in sets_to_read(prepared.plan, files):
-            found |= self._columns(table, file_set)
+            found |= self._columns(access.server, file_set)
         readable = []
         for file in files:
             columns = found[file.path]
             if not isinstance(columns, str):
                 readable.append(replace(file, fields=tuple(columns)))
-            elif file.body is None and _has_changed(table, file):
+            elif file.body is None and _has_changed(access.source, file):
                 prepared.defer(file.candidate)
             else:
                 prepared.quarantine(file.candidate, columns)
         return readable
 
-    def _columns(self, table: Table, files: Sequence[SourceFile]) -> dict[str, list[Field] | str]:
+    def _columns(self, server: ServerWatch, files: Sequence[SourceFile]) -> dict[str, list[Field] | str]:
         try:
-            return table.delta.file_columns({"reader": self.readers[0], "files": [file.place() for file in files]})
+            return server.delta.file_columns({"reader": self.readers[0], "files": [file.place() for file in files]})
         except PySparkException:
-            require_server(table, files)
+            require_server(server, files)
             raise
 
     def check_path(self, file: SourceFile, values: Mapping[str, str | None]) -> None:
@@ -72,9 +74,9 @@ class DeclaredColumns(Format):
         return {"reader": self.readers[0]}
 
 
-def _has_changed(table: Table, file: SourceFile) -> bool:
+def _has_changed(source: Bucket, file: SourceFile) -> bool:
     """Return whether the object changed since the look, so that Spark may have read two objects as one."""
-    probe = table.source.head(file.candidate.key)
+    probe = source.head(file.candidate.key)
     return not isinstance(probe, S3Found) or probe.etag != file.candidate.found.etag
 
 

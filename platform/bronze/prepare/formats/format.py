@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
+from tidegate.platform.bronze.prepare.file_access import FileAccess
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.table import TableSpec
@@ -16,7 +17,6 @@ from tidegate.platform.core.infer.text_format import FileSample, SniffedFile
 from tidegate.platform.core.keys.file_format import FileFormat
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.table_schema import Policy, TableSchema
-from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.spark.delta import Delta
 
 #: Bytes at a file's beginning that show its header and its shape.
@@ -165,7 +165,7 @@ class Format(ABC):
         return SniffedFile()
 
     def add_declared_columns(
-        self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch
+        self, access: FileAccess, files: Sequence[SourceFile], prepared: PreparedBatch
     ) -> list[SourceFile]:
         """Return the files with the columns that they declare, or unchanged if only their rows show the columns.
 
@@ -234,7 +234,7 @@ class Format(ABC):
         """
         return None
 
-    def rewritten_copy(self, table: Table, file: SourceFile) -> SourceFile | None:
+    def rewritten_copy(self, access: FileAccess, file: SourceFile) -> SourceFile | None:
         """Return a copy, by another program, of a file that Spark cannot read, or None if there is no such program.
 
         Raises:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from tidegate.platform.bronze.prepare.file_access import FileAccess
 from tidegate.platform.bronze.prepare.formats.declared_columns import DeclaredColumns
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.parquet_candidates import check_both, copy_files, parquet_footers
-from tidegate.platform.bronze.prepare.scratch_object import scratch_object
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
 from tidegate.platform.core.files.parquet.footer import footer_metadata
@@ -16,7 +16,6 @@ from tidegate.platform.core.infer.avro_schema import read_stated_columns
 from tidegate.platform.core.infer.text_format import FileSample, SniffedFile, check_names
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.parquet.copies import copy_parquet
 from tidegate.platform.lake.parquet.footers import read_footers
 
@@ -42,14 +41,14 @@ class Parquet(DeclaredColumns):
         return SniffedFile(columns, problems=check_names(list(columns), loaded=False), stated=stated)
 
     def add_declared_columns(
-        self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch
+        self, access: FileAccess, files: Sequence[SourceFile], prepared: PreparedBatch
     ) -> list[SourceFile]:
         """Return the files with their footers. Spark reads a copy instead of a file that it would misread."""
         by_key = {file.candidate.key: file for file in files}
         candidates = [file.candidate for file in files]
-        footers = parquet_footers(table.source, candidates, prepared)
-        places = {candidate.key: scratch_object(table, ".parquet") for candidate, _ in footers}
-        ready = copy_files(table, footers, lambda candidate: places[candidate.key].address, prepared)
+        footers = parquet_footers(access.source, candidates, prepared)
+        places = {candidate.key: access.scratch.place(".parquet") for candidate, _ in footers}
+        ready = copy_files(access.source, footers, lambda candidate: places[candidate.key].address, prepared)
         return [
             replace(
                 by_key[candidate.key],
@@ -60,12 +59,12 @@ class Parquet(DeclaredColumns):
             for candidate, footer, copy in ready
         ]
 
-    def rewritten_copy(self, table: Table, file: SourceFile) -> SourceFile | None:
+    def rewritten_copy(self, access: FileAccess, file: SourceFile) -> SourceFile | None:
         """Return the file as a copy that PyArrow wrote. Spark reads the copy."""
-        candidate, place = file.candidate, scratch_object(table, ".parquet")
-        source = table.source.version(candidate.key, candidate.found.etag)
+        candidate, place = file.candidate, access.scratch.place(".parquet")
+        source = access.source.version(candidate.key, candidate.found.etag)
         try:
-            copy = copy_parquet(table.source.objects, source, place.address, {})
+            copy = copy_parquet(access.source.objects, source, place.address, {})
         except BadParquet as bad:
             raise Misfit(f"neither Spark nor PyArrow can read its values; write it again ({bad})") from bad
         return replace(file, path=place.path, footer=copy.footer, fields=tuple(copy.footer.fields))
@@ -80,11 +79,11 @@ class ParquetObjects(Parquet):
     """Parquet whose footers are read by the server that puts files together. No file is copied first."""
 
     def add_declared_columns(
-        self, table: Table, files: Sequence[SourceFile], prepared: PreparedBatch
+        self, access: FileAccess, files: Sequence[SourceFile], prepared: PreparedBatch
     ) -> list[SourceFile]:
         """Return the files unchanged: their columns are not columns of a table."""
         return list(files)
 
-    def rewritten_copy(self, table: Table, file: SourceFile) -> SourceFile | None:
+    def rewritten_copy(self, access: FileAccess, file: SourceFile) -> SourceFile | None:
         """Return None: a copy would have other types."""
         return None

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.core.inventory.delivery import Delivery, Subject, group_by_subject
 from tidegate.platform.core.inventory.late_buckets import LateInventory, late_inventories
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.ledger import Ledger
 from tidegate.platform.lake.spark.conditions import any_of
@@ -18,15 +19,16 @@ from tidegate.platform.lake.spark.conditions import any_of
 _LISTED_FOLDERS = 100
 
 
-def newest_deliveries(table: Table, count: int = 1) -> dict[Subject, list[Delivery]]:
+def newest_deliveries(table: TableKey, ledger: Ledger, count: int = 1) -> dict[Subject, list[Delivery]]:
     """Return the newest deliveries of each subject, the newest first. What was dropped has a drop as its newest.
 
     Args:
-        table: of inventories.
+        table: the table.
+        ledger: its ledger.
         count: number of deliveries of each subject.
     """
-    keys = last_keys_of_folders(table.ledger, table.ledger.clock().version, count)
-    return group_by_subject(found for key in keys if (found := Delivery.from_key(key, table.key.prefix)))
+    keys = last_keys_of_folders(ledger, ledger.clock().version, count)
+    return group_by_subject(found for key in keys if (found := Delivery.from_key(key, table.prefix)))
 
 
 def newest_keys_below(ledger: Ledger, version: int, folders: Collection[str]) -> dict[str, str]:
@@ -76,7 +78,7 @@ def find_late_inventories(table: Table) -> list[LateInventory] | None:
     """Return the buckets of a table whose newest inventory is too old. None if it is not a table of inventories."""
     if not table.spec.has_inventories:
         return None
-    deliveries = chain.from_iterable(newest_deliveries(table, 3).values())
+    deliveries = chain.from_iterable(newest_deliveries(table.key, table.ledger, 3).values())
     found = late_inventories(deliveries, spec=table.spec.inventories)
     # The destination lists other buckets, and never itself.
     return [late_inventory for late_inventory in found if late_inventory.subject.bucket != table.key.bucket]

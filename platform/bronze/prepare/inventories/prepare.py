@@ -57,7 +57,8 @@ def prepare_inventories(table: Table, work: BatchDraft) -> PreparedBatch:
 
 class _Preparation:
     def __init__(self, table: Table, work: BatchDraft) -> None:
-        self.table, self.work = table, work
+        self.work, self.spec, self.key, self.source = work, table.spec, table.key, table.source
+        self.delta, self.batches, self.ledger = table.delta, table.batches, table.ledger
         self.prepared = PreparedBatch(work.plan)
         self.candidates: dict[Delivery, Candidate] = {}
         self.loaded: dict[Subject, str] = {}
@@ -65,7 +66,7 @@ class _Preparation:
         self.bytes = 0
 
     def run(self) -> PreparedBatch:
-        base = self.prepared.base = present_schema(self.table, self.work)
+        base = self.prepared.base = present_schema(self.spec, self.batches, self.delta, self.work)
         if base and base.partitions != PARTITIONS:
             raise ConfigurationError(
                 f"bronze.{self.work.birth.name} has the columns of other files, and `mode: inventory` in lake.yaml "
@@ -73,7 +74,7 @@ class _Preparation:
             )
         self.prepared.schema = base or first_columns(SOURCE_FIELDS)
         for candidate in self.work.plan.candidates:
-            if delivery := Delivery.from_key(candidate.key, self.table.key.prefix):
+            if delivery := Delivery.from_key(candidate.key, self.key.prefix):
                 self.candidates[delivery] = candidate
             else:
                 self.prepared.quarantine(
@@ -89,7 +90,7 @@ class _Preparation:
             if state and state.status is Status.WAITING and candidate.key not in undecided:
                 self.work.plan.signals.append(SignalDecision(candidate.key))
         if base and self.entered:
-            self.prepared.removes += live_subject_files(self.table.delta, self.work.birth, self.entered)
+            self.prepared.removes += live_subject_files(self.delta, self.work.birth, self.entered)
         return self.prepared
 
     @property
@@ -100,11 +101,11 @@ class _Preparation:
 
     def _newest_loaded(self, subjects: Mapping[Subject, Sequence[Delivery]]) -> dict[Subject, str]:
         """Return the folder of the newest inventory of each subject that entered the table."""
-        folders = {f"{self.table.key.prefix}{subject.bucket}/{subject.configuration}/": subject for subject in subjects}
+        folders = {f"{self.key.prefix}{subject.bucket}/{subject.configuration}/": subject for subject in subjects}
         # If another run has recorded a batch meanwhile, this one's batch has its number and is not decided.
-        version = self.table.ledger.clock().version
-        found = newest_keys_below(self.table.ledger, version, list(folders))
-        deliveries = (Delivery.from_key(key, self.table.key.prefix) for key in found.values())
+        version = self.ledger.clock().version
+        found = newest_keys_below(self.ledger, version, list(folders))
+        deliveries = (Delivery.from_key(key, self.key.prefix) for key in found.values())
         return {delivery.subject: delivery.began for delivery in deliveries if delivery}
 
     def _round(self, waiting: Mapping[Subject, list[Delivery]]) -> dict[Subject, list[Delivery]]:
@@ -143,7 +144,7 @@ class _Preparation:
 
         def prove(delivery: Delivery) -> Entry | InventoryError | StoreError:
             try:
-                return prove_entry(self.table, delivery, self.candidates[delivery])
+                return prove_entry(self.key, self.source, delivery, self.candidates[delivery])
             except (InventoryError, StoreError) as error:
                 return error
 
@@ -185,7 +186,7 @@ class _Preparation:
         return True
 
     def _require(self, schema: TableSchema) -> None:
-        if schema != self.prepared.schema and (reason := refusal(self.table, self.work, schema)):
+        if schema != self.prepared.schema and (reason := refusal(self.delta, self.work, schema)):
             raise InventoryError(f"Delta refuses the columns of its new fields: {reason}")
 
     def _limit_to_batch(self, entries: Sequence[Entry]) -> list[Entry]:
@@ -200,7 +201,7 @@ class _Preparation:
         return taken
 
     def _stage(self, entries: Sequence[Entry]) -> None:
-        for entry, adds in stage(self.table, self.work, self.prepared, entries):
+        for entry, adds in stage(self.key, self.source, self.delta, self.work, self.prepared, entries):
             self.prepared.adds += adds
             self.prepared.commit(entry.candidate, rows=sum(add.records for add in adds), reason=entry.left_out)
             self.entered[entry.delivery.subject] = entry.delivery

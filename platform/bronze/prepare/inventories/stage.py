@@ -21,9 +21,11 @@ from tidegate.platform.core.inventory.delivery import Delivery, Subject
 from tidegate.platform.core.inventory.manifest import Inventory, InventoryError
 from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.platform.core.keys.s3_address import S3Address, plain_address
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.inventory.deliveries import manifest_of, prove_inventory
 from tidegate.platform.lake.inventory.rows import inventory_rows, rows_of_alike
-from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.session import override_settings
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 
@@ -65,7 +67,7 @@ _CHECKSUM_BYTES = 1024
 
 
 def stage(
-    table: Table, work: BatchDraft, prepared: PreparedBatch, entries: Sequence[Entry]
+    key: TableKey, source: Bucket, delta: Delta, work: BatchDraft, prepared: PreparedBatch, entries: Sequence[Entry]
 ) -> list[tuple[Entry, list[Add]]]:
     """Write the rows of deliveries of different subjects. If one is at fault, it is found by halves.
 
@@ -79,20 +81,20 @@ def stage(
     if not entries:
         return []
     try:
-        adds = _write_rows(table, work, prepared, entries)
+        adds = _write_rows(key, delta, work, prepared, entries)
     except PySparkException as error:
-        table.delta.check_session_alive()
+        delta.check_session_alive()
         if not _is_of_files(error):
             raise
         if len(entries) > 1:
             half = len(entries) // 2
             return [
-                *stage(table, work, prepared, entries[:half]),
-                *stage(table, work, prepared, entries[half:]),
+                *stage(key, source, delta, work, prepared, entries[:half]),
+                *stage(key, source, delta, work, prepared, entries[half:]),
             ]
         prepared.quarantine(entries[0].candidate, explain_error(error))
         return []
-    changed = _changed_deliveries(table, entries)
+    changed = _changed_deliveries(source, entries)
     for entry in changed:
         prepared.defer(entry.candidate)
     return [(entry, adds.get(entry.delivery.subject, [])) for entry in entries if entry not in changed]
@@ -103,34 +105,34 @@ def _is_of_files(error: PySparkException) -> bool:
 
 
 def _write_rows(
-    table: Table, work: BatchDraft, prepared: PreparedBatch, entries: Sequence[Entry]
+    key: TableKey, delta: Delta, work: BatchDraft, prepared: PreparedBatch, entries: Sequence[Entry]
 ) -> dict[Subject, list[Add]]:
     """Write the rows. Returns the data files of each subject that has rows."""
-    session = table.delta.session
-    parts = (_rows(table, work, some) for some in group_alike(entries))
+    session = delta.session
+    parts = (_rows(key, delta, work, some) for some in group_alike(entries))
     rows = reduce(lambda rows, more: rows.unionByName(more, allowMissingColumns=True), parts)
     found: dict[Subject, list[Add]] = {}
     with temporary_view(session, "inventories", rows) as view, override_settings(session, _WRITE_SETTINGS):
-        adds = table.delta.stage(work.birth.location, f"SELECT * FROM {view}", prepared.schema)
+        adds = delta.stage(work.birth.location, f"SELECT * FROM {view}", prepared.schema)
     for add in adds:
         values = [add.partition_values[name] or "" for name in PARTITIONS]
         found.setdefault(Subject(*values), []).append(add)
     return found
 
 
-def _rows(table: Table, work: BatchDraft, entries: Sequence[Entry]) -> DataFrame:
+def _rows(key: TableKey, delta: Delta, work: BatchDraft, entries: Sequence[Entry]) -> DataFrame:
     """Return the rows of deliveries that are alike."""
     if len(entries) == 1:
-        values = {name: F.lit(value) for name, value in _values(table, entries[0]).items()}
-        rows = inventory_rows(table.delta, entries[0].inventory).withColumns(values)
+        values = {name: F.lit(value) for name, value in _values(key, entries[0]).items()}
+        rows = inventory_rows(delta, entries[0].inventory).withColumns(values)
     else:
-        rows = rows_of_alike(table.delta, [entry.inventory for entry in entries], _FILE)
+        rows = rows_of_alike(delta, [entry.inventory for entry in entries], _FILE)
         known = [
-            (plain_address(address), *_values(table, entry).values())
+            (plain_address(address), *_values(key, entry).values())
             for entry in entries
             for address in entry.inventory.addresses
         ]
-        files = table.delta.session.createDataFrame(known, f"{_FILE} string, {', '.join(_DELIVERY_COLUMNS)}")
+        files = delta.session.createDataFrame(known, f"{_FILE} string, {', '.join(_DELIVERY_COLUMNS)}")
         rows = rows.join(F.broadcast(files), _FILE, "left")
         nobody = F.raise_error(F.concat(F.lit("a row of no delivery, of the file "), _FILE)).cast("string")
         rows = rows.withColumn("bucket", F.coalesce("bucket", nobody)).drop(_FILE)
@@ -146,10 +148,10 @@ def _rows(table: Table, work: BatchDraft, entries: Sequence[Entry]) -> DataFrame
     )
 
 
-def _values(table: Table, entry: Entry) -> dict[str, str | int | None]:
+def _values(key: TableKey, entry: Entry) -> dict[str, str | int | None]:
     """Return what all rows of a delivery have, by the columns of `_DELIVERY_COLUMNS`, in their order."""
     return {
-        "_source_path": S3Address(table.key.bucket, entry.candidate.key).s3,
+        "_source_path": S3Address(key.bucket, entry.candidate.key).s3,
         "_source_etag": entry.candidate.found.etag,
         "_source_event_time": event_micros(entry.candidate),
         CREATED: round(entry.inventory.created * 1000),
@@ -157,9 +159,9 @@ def _values(table: Table, entry: Entry) -> dict[str, str | int | None]:
     }
 
 
-def _changed_deliveries(table: Table, entries: Sequence[Entry]) -> list[Entry]:
+def _changed_deliveries(source: Bucket, entries: Sequence[Entry]) -> list[Entry]:
     """Return the deliveries of which a file is no longer the file that was proven."""
-    now = table.source.head_many([key for entry in entries for key in entry.etags])
+    now = source.head_many([key for entry in entries for key in entry.etags])
 
     def etag(key: str) -> str | None:
         found = now[key]
@@ -212,17 +214,17 @@ class Entry:
         return f"without the fields {fields}: a column of text cannot have their types" if fields else None
 
 
-def prove_entry(table: Table, delivery: Delivery, candidate: Candidate) -> Entry:
+def prove_entry(key: TableKey, source: Bucket, delivery: Delivery, candidate: Candidate) -> Entry:
     """Read the manifest of a delivery, and prove it and the files that it names.
 
     Raises:
         InventoryError: it cannot be used. A subclass says whether it may become usable.
         StoreError: S3 did not answer, or the checksum was written again since the look.
     """
-    objects, folder = table.source.objects, S3Address(table.key.bucket, folder_of(candidate.key))
+    objects, folder = source.objects, S3Address(key.bucket, folder_of(candidate.key))
     checksum = candidate.found.body
     if checksum is None:
-        with objects.open_version(table.source.version(candidate.key, candidate.found.etag)) as body:
+        with objects.open_version(source.version(candidate.key, candidate.found.etag)) as body:
             checksum = body.read(_CHECKSUM_BYTES)
     found = prove_inventory(objects, folder, checksum, manifest_of(objects, folder))
     if found.inventory.source != delivery.subject.bucket:

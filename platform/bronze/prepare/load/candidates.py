@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 
+from tidegate.platform.bronze.prepare.file_access import FileAccess
 from tidegate.platform.bronze.prepare.formats.csv_bytes import MAX_CELLS, MAX_ROW_CHARACTERS
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.load.readable_files import is_gzip, open_stored_bytes, source_file
@@ -15,14 +16,17 @@ from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.capacity import TooLarge, run_bounded
-from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.threads import parallel
 
 
-def loadable(table: Table, candidates: Iterable[Candidate], prepared: PreparedBatch) -> list[SourceFile]:
+def loadable(
+    spec: TableSpec, access: FileAccess, candidates: Iterable[Candidate], prepared: PreparedBatch
+) -> list[SourceFile]:
     """Return the candidates as files that Spark can read, with the columns that they declare.
 
     Args:
+        spec: the configuration of the table.
+        access: reaches the files.
         candidates: to load.
         prepared: records what happens to the candidates that are not returned.
 
@@ -34,7 +38,7 @@ def loadable(table: Table, candidates: Iterable[Candidate], prepared: PreparedBa
 
     def source(candidate: Candidate) -> SourceFile | Misfit | StoreError:
         try:
-            return source_file(table, candidate, held)
+            return source_file(spec, access, candidate, held)
         except (Misfit, StoreError) as error:
             return error
 
@@ -49,7 +53,7 @@ def loadable(table: Table, candidates: Iterable[Candidate], prepared: PreparedBa
             files.append(result)
         else:
             prepared.record_failure(candidate, result)
-    return _add_declared_columns(table, files, prepared)
+    return _add_declared_columns(access, files, prepared)
 
 
 def group_files(files: Sequence[SourceFile]) -> list[list[SourceFile]]:
@@ -61,14 +65,14 @@ def group_files(files: Sequence[SourceFile]) -> list[list[SourceFile]]:
     return list(groups.values())
 
 
-def _add_declared_columns(table: Table, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
+def _add_declared_columns(access: FileAccess, files: Sequence[SourceFile], prepared: PreparedBatch) -> list[SourceFile]:
     """Return the files with the columns that they declare."""
     formats = {file.format.name: file.format for file in files}
     known = {
         file.candidate.key: file
         for format in formats.values()
         for file in format.add_declared_columns(
-            table, [file for file in files if file.format.name == format.name], prepared
+            access, [file for file in files if file.format.name == format.name], prepared
         )
     }
     return [known[file.candidate.key] for file in files if file.candidate.key in known]

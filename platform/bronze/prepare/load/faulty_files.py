@@ -7,12 +7,12 @@ from typing import TypeVar
 
 from pyspark.errors import PySparkException
 
+from tidegate.platform.bronze.prepare.file_access import FileAccess
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.load.server_losses import require_server, sets_to_read
 from tidegate.platform.bronze.prepare.load.spark_errors import Fault, explain_error, fault_of
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.platform.lake.lake import Table
 
 _Brought = TypeVar("_Brought")
 
@@ -21,16 +21,21 @@ class FaultyFiles:
     """Finds the files on which Spark fails.
 
     Args:
-        table: the table.
+        access: reaches the files.
+        is_discreet: whether no reason may quote a row.
         prepared: takes the files at fault, and has the schema, which no failed attempt changes.
         changed: returns the keys of files whose object is no longer the object that was read.
     """
 
     def __init__(
-        self, table: Table, prepared: PreparedBatch, changed: Callable[[Sequence[SourceFile]], set[str]]
+        self,
+        access: FileAccess,
+        is_discreet: bool,
+        prepared: PreparedBatch,
+        changed: Callable[[Sequence[SourceFile]], set[str]],
     ) -> None:
-        self._table, self._prepared, self._changed = table, prepared, changed
-        self._is_discreet = table.spec.personal is not None
+        self._access, self._prepared, self._changed = access, prepared, changed
+        self._is_discreet = is_discreet
         self._copied: set[str] = set()  # keys of files of which Spark read another program's copy
 
     def attempt(
@@ -106,7 +111,7 @@ class FaultyFiles:
 
     def _require_file_at_fault(self, files: Sequence[SourceFile], error: PySparkException) -> None:
         """Raise the error unless a file may be at fault. If the server was lost, record that it was reading these."""
-        require_server(self._table, files)
+        require_server(self._access.server, files)
         if fault_of(error) is Fault.ENVIRONMENT:
             raise error
 
@@ -124,7 +129,7 @@ class FaultyFiles:
         try:
             if fault_of(error) is Fault.FILE:
                 raise Misfit(explain_error(error, discreet=self._is_discreet))
-            copy = None if key in self._copied else file.format.rewritten_copy(self._table, file)
+            copy = None if key in self._copied else file.format.rewritten_copy(self._access, file)
         except Misfit as misfit:
             self._prepared.quarantine(file.candidate, str(misfit))
             return None

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tidegate.platform.bronze.prepare.file_access import file_access
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.load.candidates import find_misread, group_files, loadable
 from tidegate.platform.bronze.prepare.load.faulty_files import FaultyFiles, exclude_files
@@ -74,13 +75,16 @@ class Load:
     """One preparation: its handles and its knowledge of the table. Those of outputs are variants of it."""
 
     def __init__(self, table: Table, work: BatchDraft) -> None:
-        self.table, self.work, self.plan = table, work, work.plan
+        self.work, self.plan = work, work.plan
+        self.spec, self.key, self.table_key, self.batches = table.spec, table.key, table.table_key, table.batches
+        self.source, self.delta, self.store = table.source, table.delta, table.lake.store
         self.prepared = PreparedBatch(work.plan)
         # Read after the clock: a later request to forget is worked off by a later batch, which sees this one's rows.
         self.suppression = table.lake.suppression(table.spec) if table.spec.personal else None
         self.columns = LoadColumns(table, work, self.prepared, self.suppression)
         self.is_discreet = table.spec.personal is not None
-        self.faulty = FaultyFiles(table, self.prepared, self._changed_keys)
+        self.access = file_access(table)
+        self.faulty = FaultyFiles(self.access, self.is_discreet, self.prepared, self._changed_keys)
         self.staged: list[Staged] = []
         self.misfits: list[tuple[SourceFile, str]] = []  # each with the reason, unless another file's columns go
         self.seen: dict[str, S3Found] = {}  # by HEAD after the read: a read of a footer returns no checksum
@@ -91,17 +95,17 @@ class Load:
             return self._run()
         except Exception:
             with suppress(StoreError):
-                keep_named_folders(self.table, self.prepared, ())
+                keep_named_folders(self.store, self.prepared, ())
             raise
 
     def _run(self) -> PreparedBatch:
-        replacing = Replacing(self.table, self.work)
+        replacing = Replacing(self.delta, self.key.bucket, self.work)
         candidates = self._select_to_read(self.plan.candidates, replacing)
-        self._read(loadable(self.table, candidates, self.prepared))
+        self._read(loadable(self.spec, self.access, candidates, self.prepared))
         # If files were read again, with other columns or in another way, no row names the folder of the first read.
-        keep_named_folders(self.table, self.prepared, self.prepared.rows)
-        if self.table.spec.row_queue:
-            drop_repeated_messages(self.table, self.work, self.prepared, replacing)
+        keep_named_folders(self.store, self.prepared, self.prepared.rows)
+        if self.spec.row_queue:
+            drop_repeated_messages(self.source, self.delta, self.batches, self.work, self.prepared, replacing)
         replacing.finish(self.prepared)
         return self.prepared
 
@@ -145,15 +149,15 @@ class Load:
         except ValueError:
             return None  # Its path makes it a misfit, with a reason of its own.
         staged = f"{S3Address.parse_s3a(self.work.birth.location).key}/{folders}{_STAGED_NAME}"
-        moved = move_target(self.table.spec.after_load)
-        candidate, prefix = file.candidate, self.table.key.prefix
+        moved = move_target(self.spec.after_load)
+        candidate, prefix = file.candidate, self.key.prefix
         target = (
             moved_key(S3Address.parse(moved).key, candidate.key[len(prefix) :], candidate.found.etag) if moved else ""
         )
         return too_long(staged, "the file of its rows") or too_long(target, "its copy by `after_load`")
 
     def _path_values(self, file: SourceFile) -> Mapping[str, str | None]:
-        return path_values(self.table, file)
+        return path_values(self.key, file)
 
     def _read(self, files: Sequence[SourceFile]) -> None:
         """Stage files with the columns that all of them bring, in whatever sets they are staged.
@@ -251,7 +255,7 @@ class Load:
 
     def _stage(self, files: Sequence[SourceFile]) -> list[SourceFile]:
         """Stage a set of files with the columns that are known."""
-        bad_rows_folder = self.table.lake.store.quarantine.new_folder(self.table.table_key, self.work.n)
+        bad_rows_folder = self.store.quarantine.new_folder(self.table_key, self.work.n)
         staging = self._begin_staging()
         self.staged.append(Staged(files, staging, *self._stage_rows(files, staging, bad_rows_folder), bad_rows_folder))
         return []
@@ -265,13 +269,13 @@ class Load:
         """
         self.prepared.folders.append(bad_rows_folder)
         schema = self.prepared.schema
-        with stage_suppressed(self.table, self.suppression, schema) as left_out:
+        with stage_suppressed(self.delta, self.suppression, schema) as left_out:
             reading = {**self._load_request(files), **left_out}
-            adds, by_address = self.table.delta.load(staging, reading, schema, bad_rows_folder)
+            adds, by_address = self.delta.load(staging, reading, schema, bad_rows_folder)
         counted = self._counts(files, by_address, bad_rows_folder)
         written = [json.loads(add.stats or "{}").get("numRecords") for add in adds]
         if None not in written:
-            require_all(self.table.table_key, sum(written), counted)
+            require_all(self.table_key, sum(written), counted)
         return adds, counted
 
     def _begin_staging(self) -> str:
@@ -286,7 +290,7 @@ class Load:
         self, files: Sequence[SourceFile], by_address: Mapping[str, dict[str, Any]], bad_rows_folder: str
     ) -> dict[str, RowCounts]:
         """Return the counts of files by key. If no row is bad, the folder of bad rows was not made."""
-        keys = {source_address(self.table.key.bucket, file): file.candidate.key for file in files}
+        keys = {source_address(self.key.bucket, file): file.candidate.key for file in files}
         counted = {key: RowCounts(0, 0) for key in keys.values()}
         counted |= {keys[address]: RowCounts(**counts) for address, counts in by_address.items()}
         if not any(counts.bad for counts in counted.values()):
@@ -298,19 +302,19 @@ class Load:
         schema = self.prepared.schema.without_columns(SOURCE_COLUMNS)
         groups = [
             {
-                **group[0].format.read(group, schema, self.table.spec),
-                "files": [{**source(self.table.key.bucket, file), "values": self._path_values(file)} for file in group],
+                **group[0].format.read(group, schema, self.spec),
+                "files": [{**source(self.key.bucket, file), "values": self._path_values(file)} for file in group],
             }
             for group in group_files(files)
         ]
-        rescued = rescued_column(self.table)
+        rescued = rescued_column(self.spec)
         return {"n": self.work.n, "partitions": schema.partitions, "rescued": rescued, "groups": groups}
 
     def _without_misread(self, files: Sequence[SourceFile], counted: Mapping[str, RowCounts]) -> list[SourceFile]:
         """Return the files that Spark did not misread. The others are quarantined, or deferred if S3 did not answer."""
         suspects = [file for file in files if (count := counted.get(file.candidate.key)) and count.suspect]
         ended = set()
-        for candidate, problem in find_misread(self.table.source, self.table.spec, suspects):
+        for candidate, problem in find_misread(self.source, self.spec, suspects):
             ended.add(candidate.key)
             if isinstance(problem, StoreError):
                 self.prepared.defer(candidate)
@@ -325,7 +329,7 @@ class Load:
         digest, because then the ledger needs a checksum.
         """
         files = [file for file in files if file.body is None or file.candidate.found.needs_checksum]
-        probes = self.table.source.head_many([file.candidate.key for file in files])
+        probes = self.source.head_many([file.candidate.key for file in files])
         self.seen |= {key: found for key, found in probes.items() if isinstance(found, S3Found)}
         return {
             file.candidate.key

@@ -24,6 +24,7 @@ from tidegate.platform.bronze.prepare.table_columns import (
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.keys.object_key import partition_values
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_reference import type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, fold_name
 from tidegate.platform.core.schema.misfit import Misfit
@@ -49,15 +50,16 @@ class LoadColumns:
     def __init__(
         self, table: Table, work: BatchDraft, prepared: PreparedBatch, suppression: Suppression | None
     ) -> None:
-        self._table, self._work, self._prepared, self._suppression = table, work, prepared, suppression
+        self._work, self._prepared, self._suppression = work, prepared, suppression
+        self._spec, self._key, self._batches, self._delta = table.spec, table.key, table.batches, table.delta
 
     def begin(self, files: Sequence[SourceFile]) -> None:
         """Set the schema to the table's, or before its birth to the columns of lake.yaml and of the first path."""
-        self._prepared.base = present_schema(self._table, self._work)
+        self._prepared.base = present_schema(self._spec, self._batches, self._delta, self._work)
         if self._prepared.base:
-            self._prepared.schema = with_configured(self._table, self._work, self._prepared.base)
+            self._prepared.schema = with_configured(self._spec, self._delta, self._work, self._prepared.base)
             return
-        unborn = unborn_schema(self._table, [file.candidate for file in files], SOURCE_COLUMNS)
+        unborn = unborn_schema(self._spec, self._key, [file.candidate for file in files], SOURCE_COLUMNS)
         self._prepared.schema = unborn.with_leading_fields(SOURCE_FIELDS)
 
     def select_fitting(self, files: Sequence[SourceFile]) -> tuple[list[SourceFile], list[tuple[SourceFile, str]]]:
@@ -67,10 +69,10 @@ class LoadColumns:
         """
         before = self._prepared.schema
         fitting, misfits = self._add_fitting_columns(files, lambda _: None)
-        if self._prepared.schema != before and refusal(self._table, self._work, self._prepared.schema):
+        if self._prepared.schema != before and refusal(self._delta, self._work, self._prepared.schema):
             # Delta refuses a column of at least one file. To find it, each file that brings columns is tried alone.
             self._prepared.schema = before
-            fitting, misfits = self._add_fitting_columns(files, partial(require_columns, self._table, self._work))
+            fitting, misfits = self._add_fitting_columns(files, partial(require_columns, self._delta, self._work))
         return fitting, misfits
 
     def take(self, files: Sequence[SourceFile]) -> list[tuple[SourceFile, str]]:
@@ -106,8 +108,8 @@ class LoadColumns:
             The files whose columns Delta refuses, each with the reason. If there are any, the schema stays as it is.
         """
         before = self._prepared.schema
-        wider = replace(with_rescued(self._table, before.with_missing_fields(self._infer_columns(files))), born=True)
-        reason = refusal(self._table, self._work, wider) if files and wider.fields != before.fields else None
+        wider = replace(with_rescued(self._spec, before.with_missing_fields(self._infer_columns(files))), born=True)
+        reason = refusal(self._delta, self._work, wider) if files and wider.fields != before.fields else None
         if reason is None:
             self._prepared.schema = wider
             return []
@@ -128,7 +130,7 @@ class LoadColumns:
     @property
     def evolves(self) -> bool:
         """Whether rows may bring columns. Before the birth, the rows of any table may."""
-        return self._prepared.base is None or self._table.spec.policy == "evolve"
+        return self._prepared.base is None or self._spec.policy == "evolve"
 
     def _add_fitting_columns(
         self, files: Sequence[SourceFile], check: Callable[[TableSchema], None]
@@ -138,7 +140,7 @@ class LoadColumns:
         for file in files:
             before = self._prepared.schema
             try:
-                values = path_columns(self._table, file.candidate, before, SOURCE_COLUMNS)
+                values = path_columns(self._spec, self._key, file.candidate, before, SOURCE_COLUMNS)
                 check_partition(values, before.partition_fields)
                 self._check(file)
                 if self._prepared.schema != before:
@@ -151,9 +153,9 @@ class LoadColumns:
         return fitting, misfits
 
     def _check(self, file: SourceFile) -> None:
-        schema, policy = self._prepared.schema, self._table.spec.policy
+        schema, policy = self._prepared.schema, self._spec.policy
         if file.fields is not None:
-            file.format.check_path(file, path_values(self._table, file))
+            file.format.check_path(file, path_values(self._key, file))
             # Before the birth the types are those of the first file, and wider types of later files are accepted.
             self._prepared.schema = schema.accept_fields(file.fields, policy, reserved=SOURCE_COLUMNS)
         elif schema.born and policy == "strict" and (new := file.format.new_names(file, schema)):
@@ -164,9 +166,9 @@ class LoadColumns:
 
     def _infer_columns(self, files: Sequence[SourceFile]) -> list[Field]:
         """Return the columns of files, each once. A column that lake.yaml declares has the declared type."""
-        declared = {fold_name(name): parse_sql_type(kind) for name, kind in self._table.spec.columns.items()}
-        schema = with_rescued(self._table, self._prepared.schema.without_columns(SOURCE_COLUMNS))
-        not_in_files = {fold_name(name) for name in (*schema.partitions, rescued_column(self._table) or "")}
+        declared = {fold_name(name): parse_sql_type(kind) for name, kind in self._spec.columns.items()}
+        schema = with_rescued(self._spec, self._prepared.schema.without_columns(SOURCE_COLUMNS))
+        not_in_files = {fold_name(name) for name in (*schema.partitions, rescued_column(self._spec) or "")}
         known = replace(schema, reserved=schema.reserved - not_in_files)
         asked, found = known, self._columns_of_rows(files, known)
         while (subjects := self._subjects(asked, found)) != asked:
@@ -187,12 +189,12 @@ class LoadColumns:
         by_format: dict[str, list[list[SourceFile]]] = {}
         for group in group_files(files):
             by_format.setdefault(group[0].format.name, []).append(group)
-        table, rescued = self._table, rescued_column(self._table)
-        with stage_suppressed(table, self._suppression, known) as left_out:
+        rescued = rescued_column(self._spec)
+        with stage_suppressed(self._delta, self._suppression, known) as left_out:
             refusing = {"n": self._work.n, "partitions": known.partitions, "rescued": rescued, **left_out}
-            asked = Known(known, refusing, partial(path_values, table))
+            asked = Known(known, refusing, partial(path_values, self._key))
             return narrowest_columns(
-                groups[0][0].format.infer(table.delta, groups, table.spec, asked) for groups in by_format.values()
+                groups[0][0].format.infer(self._delta, groups, self._spec, asked) for groups in by_format.values()
             )
 
     def _subjects(self, known: TableSchema, found: Sequence[Field]) -> TableSchema:
@@ -221,6 +223,6 @@ def _single_field_column(path: Sequence[str], kind: Type) -> Field:
     return Field(path[0], kind)
 
 
-def path_values(table: Table, file: SourceFile) -> Mapping[str, str | None]:
+def path_values(key: TableKey, file: SourceFile) -> Mapping[str, str | None]:
     """Return the values of the columns that the path of a file has."""
-    return partition_values(file.candidate.key, table.key.prefix)
+    return partition_values(file.candidate.key, key.prefix)

@@ -10,11 +10,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, cast
 
+from tidegate.platform.bronze.prepare.file_access import FileAccess
 from tidegate.platform.bronze.prepare.formats.format import HEAD_BYTES, Format, Rewrite, SourceFile
 from tidegate.platform.bronze.prepare.formats.registry import format_of_file
-from tidegate.platform.bronze.prepare.scratch_object import scratch_object
 from tidegate.platform.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Held, content
 from tidegate.platform.core.bronze.plan import Candidate
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers, read_beginning
 from tidegate.platform.core.keys.binary_files import explain_binary
 from tidegate.platform.core.keys.file_format import GZIP, refusal
@@ -22,10 +23,9 @@ from tidegate.platform.core.keys.s3_address import S3Object, plain_address
 from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.capacity import SMALL, SMALL_FILE, Bounded, TooLarge, name_full_disk, run_bounded
-from tidegate.platform.lake.lake import Table
 
 
-def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
+def source_file(spec: TableSpec, access: FileAccess, candidate: Candidate, held: Held) -> SourceFile:
     """Make one candidate readable.
 
     Args:
@@ -36,27 +36,27 @@ def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
         ObjectChanged: the object is no longer the one that the look saw.
         StoreError: S3 did not answer.
     """
-    format = format_of_file(table.spec, candidate.key)
+    format, source = format_of_file(spec, candidate.key), access.source
     if candidate.found.size == 0:
         raise Misfit("empty file")
     if not format.file_format.text:
-        return _binary_file(table, candidate, format, held)
+        return _binary_file(access, candidate, format, held)
     if why := refusal(candidate.key):
         raise Misfit(why)
-    body = _small_content(table.source, candidate)
-    head, whole = head_of(table.source, candidate) if body is None else (body, True)
+    body = _small_content(source, candidate)
+    head, whole = head_of(source, candidate) if body is None else (body, True)
     if why := explain_binary(head):
         raise Misfit(why)
-    seen = format.look(head, whole, table.spec)
+    seen = format.look(head, whole, spec)
     content = None if body is None else _read_plain(body, seen.rewrite)
     if content is not None and not held.take(len(content)):
         content = None
     if content is not None:
-        path, size = _version(table.source, candidate).address.s3, len(content)  # Nothing is read there.
+        path, size = _version(source, candidate).address.s3, len(content)  # Nothing is read there.
     elif seen.rewrite:
-        path, size = _rewrite_object(table, candidate, seen.rewrite)
+        path, size = _rewrite_object(access, candidate, seen.rewrite)
     else:
-        path, size = _path(table, candidate), candidate.found.size
+        path, size = _path(access, candidate), candidate.found.size
     return SourceFile(
         candidate,
         format,
@@ -70,16 +70,16 @@ def source_file(table: Table, candidate: Candidate, held: Held) -> SourceFile:
     )
 
 
-def _binary_file(table: Table, candidate: Candidate, format: Format, held: Held) -> SourceFile:
+def _binary_file(access: FileAccess, candidate: Candidate, format: Format, held: Held) -> SourceFile:
     """Return a file that declares its columns.
 
     The content of a small file is held, unless its format has a footer that is read from S3.
     """
     size = candidate.found.size
     if not format.file_format.footer and size <= SMALL_BYTES and held.take(size):
-        body = _first_bytes(table.source, candidate, size)
-        return SourceFile(candidate, format, _version(table.source, candidate).address.s3, size, body=body)
-    return SourceFile(candidate, format, _path(table, candidate), size)
+        body = _first_bytes(access.source, candidate, size)
+        return SourceFile(candidate, format, _version(access.source, candidate).address.s3, size, body=body)
+    return SourceFile(candidate, format, _path(access, candidate), size)
 
 
 @contextmanager
@@ -168,25 +168,25 @@ def _read_plain(body: bytes, rewrite: Rewrite | None) -> bytes | None:
     return target.getvalue() if target.tell() <= CONTENT_BYTES else None
 
 
-def _path(table: Table, candidate: Candidate) -> str:
-    seen = _version(table.source, candidate)
+def _path(access: FileAccess, candidate: Candidate) -> str:
+    seen = _version(access.source, candidate)
     if address := plain_address(seen.address):
         return address
     ending = re.search(r"(\.[A-Za-z0-9]+){0,2}$", candidate.key.rsplit("/", 1)[-1])
-    place = scratch_object(table, ending.group(0) if ending else "")
-    table.source.objects.copy(seen, place.address)
+    place = access.scratch.place(ending.group(0) if ending else "")
+    access.source.objects.copy(seen, place.address)
     return place.path
 
 
-def _rewrite_object(table: Table, candidate: Candidate, rewrite: Rewrite) -> tuple[str, int]:
-    place = scratch_object(table, ".txt")
+def _rewrite_object(access: FileAccess, candidate: Candidate, rewrite: Rewrite) -> tuple[str, int]:
+    place = access.scratch.place(".txt")
 
     def write(limit: int) -> int:
         with TemporaryDirectory(prefix="tidegate-rewrite-") as folder:
             plain = Path(folder) / "plain"
-            with open_unpacked(table.source, candidate) as body, plain.open("wb") as target:
+            with open_unpacked(access.source, candidate) as body, plain.open("wb") as target:
                 rewrite.write(cast(BinaryIO, io.BufferedReader(Bounded(body, limit), 1 << 16)), target)
-            table.source.objects.upload(*place.address, plain)
+            access.source.objects.upload(*place.address, plain)
             return plain.stat().st_size
 
     size = candidate.found.size

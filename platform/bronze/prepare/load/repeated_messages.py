@@ -25,9 +25,11 @@ from tidegate.platform.core.events.row_queue import LATEST, ROW_COLUMNS, parse_r
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.core.times import to_millis
+from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import StoreError
-from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.lake_root.batches import Batches
 from tidegate.platform.lake.spark.conditions import any_of
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.threads import parallel
 
@@ -38,7 +40,9 @@ _MAX_READ_BYTES = 64 << 20
 _AHEAD_MILLIS = 2 * 86_400_000
 
 
-def drop_repeated_messages(table: Table, work: BatchDraft, prepared: PreparedBatch, replacing: Replacing) -> None:
+def drop_repeated_messages(
+    source: Bucket, delta: Delta, batches: Batches, work: BatchDraft, prepared: PreparedBatch, replacing: Replacing
+) -> None:
     """Drop the staged rows whose message is staged or in the table already, and record this in the ledger's rows.
 
     If all rows were sent after the rows that the table may have, only the staged rows are read. Otherwise a query opens
@@ -46,6 +50,9 @@ def drop_repeated_messages(table: Table, work: BatchDraft, prepared: PreparedBat
     a message was found twice.
 
     Args:
+        source: the bucket of the objects, and of the staged files.
+        delta: reads the table.
+        batches: the one before says when its newest row was sent.
         work: the draft that the look returned.
         prepared: the preparation; its adds and rows change, and its `sent_until` is set.
         replacing: knows the rows of the table that leave with the batch.
@@ -54,10 +61,11 @@ def drop_repeated_messages(table: Table, work: BatchDraft, prepared: PreparedBat
         StoreError: S3 did not answer.
         PySparkException: Spark failed.
     """
-    _RepeatedMessages(table, work, prepared, replacing).run()
+    sent_before = newest_sent_before(batches, work.n)
+    _RepeatedMessages(source, delta, sent_before, work, prepared, replacing).run()
 
 
-def newest_sent_before(table: Table, n: int) -> int:
+def newest_sent_before(batches: Batches, n: int) -> int:
     """Return when the newest row that a row queue's table may have before batch n was sent, in epoch milliseconds.
 
     The batch before has it. If that batch is void, the time may be too late, and the table is read in vain. A time to
@@ -65,7 +73,7 @@ def newest_sent_before(table: Table, n: int) -> int:
     """
     if n == 1:
         return 0
-    last = table.batches.read(n - 1)
+    last = batches.read(n - 1)
     return min(_latest_time(), LATEST if last is None or last.sent_until is None else last.sent_until)
 
 
@@ -74,13 +82,22 @@ def _latest_time() -> int:
 
 
 class _RepeatedMessages:
-    def __init__(self, table: Table, work: BatchDraft, prepared: PreparedBatch, replacing: Replacing) -> None:
-        self._table, self._n, self._location = table, work.n, work.birth.location
+    def __init__(
+        self,
+        source: Bucket,
+        delta: Delta,
+        sent_before: int,
+        work: BatchDraft,
+        prepared: PreparedBatch,
+        replacing: Replacing,
+    ) -> None:
+        self._source, self._delta, self._sent_before = source, delta, sent_before
+        self._location = work.birth.location
         self._prepared, self._replacing = prepared, replacing
         self._sent = [parse_row_key(row.key) for row in prepared.rows if row.status is Status.COMMITTED]
 
     def run(self) -> None:
-        before, latest = newest_sent_before(self._table, self._n), _latest_time()
+        before, latest = self._sent_before, _latest_time()
         self._prepared.sent_until = min(latest, max([before, *(rows_sent.last for rows_sent in self._sent)]))
         if not self._prepared.adds:
             return
@@ -96,7 +113,7 @@ class _RepeatedMessages:
         """
         if self._prepared.base is None:
             return None
-        rows = self._table.delta.session.read.format("delta").load(self._location)
+        rows = self._delta.session.read.format("delta").load(self._location)
         return self._replacing.select_staying(rows.where(self._sent_times_condition()), self._prepared).select(_ID)
 
     def _sent_times_condition(self) -> Column:
@@ -117,7 +134,7 @@ class _RepeatedMessages:
 
     def _read_ids(self, add: Add) -> pa.ChunkedArray[Any]:
         bucket, key = S3Address.parse_s3a(self._path(add))
-        body = self._table.source.objects.get(bucket, key)
+        body = self._source.objects.get(bucket, key)
         if body is None:
             raise StoreError(f"{self._path(add)} is gone right after it was staged")
         return pq.read_table(io.BytesIO(body), columns=[_ID]).column(0)
@@ -131,12 +148,12 @@ class _RepeatedMessages:
         kept = self._read(self._prepared.adds).withColumn("_tidegate_place", first).where("_tidegate_place = 1")
         if known is not None:
             kept = kept.join(known, _ID, "left_anti")
-        delta = self._table.delta
+        delta = self._delta
         columns = ", ".join(quote_name(field.name) for field in self._prepared.schema.fields)
         with temporary_view(delta.session, "once", kept) as view:
             adds = delta.stage(self._location, f"SELECT {columns} FROM {view}", self._prepared.schema)
         self._prepared.adds = [add for add in adds if add.records]
-        counted, bucket = self._count_rows(self._prepared.adds), self._table.key.bucket
+        counted, bucket = self._count_rows(self._prepared.adds), self._source.name
         self._prepared.rows = [
             _row_with_count(row, counted.get(S3Address(bucket, row.key).s3, 0)) for row in self._prepared.rows
         ]
@@ -149,7 +166,7 @@ class _RepeatedMessages:
 
     def _read(self, adds: Sequence[Add]) -> DataFrame:
         columns = StructType.fromJson(self._prepared.schema.to_spark())
-        return self._table.delta.session.read.schema(columns).parquet(*map(self._path, adds))
+        return self._delta.session.read.schema(columns).parquet(*map(self._path, adds))
 
     def _path(self, add: Add) -> str:
         return f"{self._location}/{unquote(add.path)}"

@@ -21,7 +21,6 @@ from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 
@@ -53,11 +52,13 @@ class Replacing:
     Delta removes data files, not rows. So the other rows of such a file are written again unchanged.
 
     Args:
+        delta: reads the table, and stages rows.
+        bucket: of the files.
         work: the draft that the look returned.
     """
 
-    def __init__(self, table: Table, work: BatchDraft) -> None:
-        self._table, self._work = table, work
+    def __init__(self, delta: Delta, bucket: str, work: BatchDraft) -> None:
+        self._delta, self._bucket, self._work = delta, bucket, work
         self._files: Sequence[_DataFile] = ()
         self._entries: dict[str, Remove] = {}
 
@@ -79,7 +80,7 @@ class Replacing:
             return set()
         name = f"bronze.{self._work.birth.name}"
         self._files, self._entries = found_with_entries(
-            self._table.delta,
+            self._delta,
             self._work.birth.location,
             name,
             lambda: self._files_with_rows(again),
@@ -132,7 +133,7 @@ class Replacing:
         return late
 
     def _files_with_rows(self, candidates: Sequence[Candidate]) -> list[_DataFile]:
-        rows = self._table.delta.session.read.format("delta").load(self._work.birth.location)
+        rows = self._delta.session.read.format("delta").load(self._work.birth.location)
         # Delta knows the bounds of the batch number in each data file, so most data files are not opened.
         earlier = rows.where(F.col("_batch").isin(sorted({candidate.replaces for candidate in candidates})))
         located = earlier.select(
@@ -142,7 +143,7 @@ class Replacing:
         found = located.join(F.broadcast(readings), self._same_rows_condition(located, readings), "left_semi").groupBy(
             "path", "size"
         )
-        start, location = len(S3Address(self._table.key.bucket).s3), f"{self._work.birth.location}/"
+        start, location = len(S3Address(self._bucket).s3), f"{self._work.birth.location}/"
         return [
             _DataFile(row["path"].removeprefix(location), row["size"], frozenset(path[start:] for path in row["paths"]))
             for row in found.agg(F.collect_set("_source_path").alias("paths")).orderBy("path").collect()
@@ -158,10 +159,10 @@ class Replacing:
             return rows.join(F.broadcast(readings), self._same_rows_condition(rows, readings), "left_anti")
 
         paths = [file.path for file in files]
-        return stage_rest(self._table.delta, self._work.birth.location, paths, remaining_rows, base)
+        return stage_rest(self._delta, self._work.birth.location, paths, remaining_rows, base)
 
     def _readings(self, candidates: Sequence[Candidate]) -> DataFrame:
-        bucket, states = self._table.key.bucket, self._work.states
+        bucket, states = self._bucket, self._work.states
         # The etag that the last reading saw, because a copy of the same bytes may have another etag.
         values = zip(
             *(
@@ -172,7 +173,7 @@ class Replacing:
         )
         types = (pa.string(), pa.string(), pa.int64())
         columns = [pa.array(list(column), kind) for column, kind in zip(values, types, strict=True)]
-        return self._table.delta.session.createDataFrame(pa.table(columns, [f"left{name}" for name in _READING]))
+        return self._delta.session.createDataFrame(pa.table(columns, [f"left{name}" for name in _READING]))
 
     def _same_rows_condition(self, rows: DataFrame, readings: DataFrame) -> Column:
         first, second, third = (rows[name] == readings[f"left{name}"] for name in _READING)

@@ -14,12 +14,12 @@ from datetime import UTC, datetime
 from pyspark.errors import PySparkException
 
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
+from tidegate.platform.bronze.prepare.server_watch import ServerWatch
 from tidegate.platform.core.bronze.hint import Hint, ServerLoss
 from tidegate.platform.core.bronze.loss_quota import MAX_LOSSES
 from tidegate.platform.core.bronze.manifest import Manifest, rest_of
 from tidegate.platform.core.bronze.plan import Candidate, Plan, candidate_hints
 from tidegate.platform.core.errors import UnavailableError
-from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
@@ -32,41 +32,41 @@ _MAX_LOSSES_ALONE = 2
 _ENDED = "OPERATION_CANCELED"
 
 
-def require_server(table: Table, files: Sequence[SourceFile]) -> None:
+def require_server(watch: ServerWatch, files: Sequence[SourceFile]) -> None:
     """Check after a failure that the server is alive. If it was lost, record that it was reading these files.
 
     Raises:
         SparkUnreachable: the server was lost.
     """
     try:
-        table.delta.check_session_alive()
+        watch.delta.check_session_alive()
     except (SparkUnreachable, PySparkException) as error:
         if isinstance(error, PySparkException) and error.getCondition() == _ENDED:
             return  # The server that ends a read that takes too long ends this question, too: it is alive.
-        raise server_lost(table, files) from error
+        raise server_lost(watch, files) from error
 
 
-def server_lost(table: Table, files: Sequence[SourceFile]) -> SparkUnreachable:
+def server_lost(watch: ServerWatch, files: Sequence[SourceFile]) -> SparkUnreachable:
     """Record durably which files were being read. Returns the error to raise."""
     alone = len(files) == 1
     hints = [Hint(file.candidate.key, ServerLoss(file.candidate.found.etag, alone)) for file in files]
-    table.inbox.put([Manifest.create(table.table_key, "lost", hints)])
-    until = table.lake.store.losses.note(table.table_key, table.lake.config, files=len(files))
+    watch.inbox.put([Manifest.create(watch.table_key, "lost", hints)])
+    until = watch.losses.note(watch.table_key, watch.config, files=len(files))
     if until is not None:
-        table.inbox.put([Manifest.create_rest(table.table_key, until)])
+        watch.inbox.put([Manifest.create_rest(watch.table_key, until)])
     files_text = f"{files[0].candidate.key} alone" if alone else f"{len(files)} files"
     return SparkUnreachable(
-        f"the Spark server was lost while it read {files_text} of {table.table_key}; its log says why. Nothing was "
+        f"the Spark server was lost while it read {files_text} of {watch.table_key}; its log says why. Nothing was "
         "changed: the next run reads them in smaller sets, and a file with which the server is lost twice is "
-        "quarantined" + ("" if until is None else _resting_text(table.table_key, until))
+        "quarantined" + ("" if until is None else _resting_text(watch.table_key, until))
     )
 
 
-def require_awake(table: Table, waiting: Iterable[WaitingManifest]) -> None:
+def require_awake(table_key: str, waiting: Iterable[WaitingManifest]) -> None:
     """Check that the table does not rest after losses of the server.
 
     Args:
-        table: the table.
+        table_key: its key, encoded.
         waiting: its manifests.
 
     Raises:
@@ -74,7 +74,7 @@ def require_awake(table: Table, waiting: Iterable[WaitingManifest]) -> None:
     """
     until = max((rest_of(manifest.id) for manifest in waiting), default=0.0)
     if until > time.time():
-        raise UnavailableError(f"no files of {table.table_key} are read now{_resting_text(table.table_key, until)}")
+        raise UnavailableError(f"no files of {table_key} are read now{_resting_text(table_key, until)}")
 
 
 def _resting_text(table: str, until: float) -> str:

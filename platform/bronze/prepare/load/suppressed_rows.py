@@ -7,17 +7,17 @@ from contextlib import contextmanager
 from typing import Any
 
 from tidegate.platform.core.schema.table_schema import TableSchema
-from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.suppression import Suppression
 
 
 @contextmanager
-def stage_suppressed(table: Table, suppression: Suppression | None, schema: TableSchema) -> Iterator[dict[str, Any]]:
+def stage_suppressed(delta: Delta, suppression: Suppression | None, schema: TableSchema) -> Iterator[dict[str, Any]]:
     """Yield what the server must leave out (a part of `LoadRequest` of platform/jvm).
 
     Args:
-        table: the table.
+        delta: the door to tables.
         suppression: its suppression list.
         schema: the columns that the table will have.
 
@@ -28,6 +28,6 @@ def stage_suppressed(table: Table, suppression: Suppression | None, schema: Tabl
         yield {}
         return
     paths, sides = suppression.paths(schema.columns), suppression.side_paths(schema.columns)
-    session = table.delta.session
+    session = delta.session
     with temporary_view(session, "suppressed", suppression.rows(session)) as view:
         yield {"suppressed": {"view": view, "paths": paths, "sides": sides}}

@@ -85,7 +85,7 @@ def test_only_folders_that_rows_name_are_kept(table: Any) -> None:
     prepared.folders = _folders(table, "named", "failed", "never")
     named, *_ = prepared.folders
     rows = [LedgerRow("a", Status.QUARANTINED, bad_rows_folder=named), LedgerRow("b", Status.COMMITTED)]
-    keep_named_folders(table, prepared, rows)
+    keep_named_folders(table.lake.store, prepared, rows)
     assert prepared.folders == [named]
     assert {key.split("/")[4] for key in table.objects.bodies} == {"named"}
 
@@ -105,7 +105,7 @@ def test_a_preparation_that_fails_leaves_no_rows_and_its_own_error(table: Any, s
             raise StoreError("503")
 
     load = Failing.__new__(Failing)
-    load.table, load.prepared = table, PreparedBatch()
+    load.store, load.prepared = table.lake.store, PreparedBatch()
     with pytest.raises(RuntimeError, match="the server is gone"):
         load.run()
     assert bool(table.objects.bodies) is s3_fails

@@ -81,7 +81,7 @@ def test_each_object_is_copied_and_a_run_that_found_the_batch_copies_the_rest() 
 def test_a_copy_without_its_staged_object_is_done() -> None:
     bucket = _Bucket(_BATCH)
     publish(_table(bucket), _BATCH, found=False)
-    clear_staged(_table(bucket), _BATCH)
+    clear_staged(_table(bucket).lake.store, _BATCH)
     assert sorted(bucket.sizes) == ["o/0", "o/1", "o/2", "o/3"]
     publish(_table(bucket), _BATCH, found=False)
     assert len(bucket.copied) == 4
@@ -90,7 +90,7 @@ def test_a_copy_without_its_staged_object_is_done() -> None:
 @pytest.mark.parametrize("found", [True, False])
 def test_what_a_reader_has_removed_does_not_come_back(found: bool) -> None:
     bucket = _Bucket(_BATCH)
-    clear_staged(_table(bucket), _BATCH)
+    clear_staged(_table(bucket).lake.store, _BATCH)
     publish(_table(bucket, recorded=3), _BATCH, found=found)
     assert bucket.sizes == {}
 
@@ -102,19 +102,19 @@ def test_what_runs_staged_that_died_ends_with_their_batch_and_nothing_of_a_later
     others = [f"{_FOLDER}4-NEXT/0", f"{_FOLDER}30-LATER/0", f"{_FOLDER}note.txt", "root/outputs/t/h/1-A/0"]
     for key in (f"{_FOLDER}2-DEAD/0", f"{_FOLDER}3-LOST/0", *others):
         bucket.sizes[key] = 1
-    clear_staged(_table(bucket), SimpleNamespace(**{**vars(_BATCH), "objects": objects}))  # type: ignore[arg-type]
+    clear_staged(_table(bucket).lake.store, SimpleNamespace(**{**vars(_BATCH), "objects": objects}))  # type: ignore[arg-type]
     assert sorted(bucket.sizes) == sorted(others)
 
 
 def test_of_a_table_that_is_not_an_output_nothing_is_deleted() -> None:
     bucket = _Bucket(_BATCH)
-    clear_staged(_table(bucket), SimpleNamespace(**{**vars(_BATCH), "location": _uri("bronze", "t")}))  # type: ignore[arg-type]
+    clear_staged(_table(bucket).lake.store, SimpleNamespace(**{**vars(_BATCH), "location": _uri("bronze", "t")}))  # type: ignore[arg-type]
     assert len(bucket.sizes) == len(_BATCH.objects)
 
 
 def test_an_ended_generation_copies_nothing_and_a_lost_object_is_an_error() -> None:
     bucket = _Bucket(_BATCH)
-    clear_staged(_table(bucket), _BATCH)
+    clear_staged(_table(bucket).lake.store, _BATCH)
     with pytest.raises(GenerationRetired):
         publish(_table(bucket, retired=True), _BATCH, found=True)
     with pytest.raises(StoreError, match=r"s3://out/o/0 of batch 3 of landing\.t is not there.*Restore one of them"):

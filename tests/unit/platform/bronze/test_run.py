@@ -28,6 +28,8 @@ class Table:
 
     table_key = "landing.t"
     delta = None
+    lake = SimpleNamespace(store=None)
+    spec = source = key = None
 
     def __init__(self) -> None:
         self.recorded = False
@@ -118,7 +120,7 @@ def test_files_that_the_server_cannot_record_are_left_out_and_the_batch_is_prepa
     reads: list[Any] = []
 
     @contextmanager
-    def reading(table: Any, plan: Any, seconds: float) -> Iterator[None]:
+    def reading(_: Any, __: Any, ___: Any, plan: Any, seconds: float) -> Iterator[None]:
         reads.append((seconds, len(prepared)))
         yield
         reads.append(len(prepared))

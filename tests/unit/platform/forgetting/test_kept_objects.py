@@ -41,7 +41,7 @@ def lake(objects: Objects) -> Any:
 def _table(*, rows: bool = False) -> Any:
     queue = SimpleNamespace(names=("clicks", "clicks-dlq")) if rows else None
     spec = SimpleNamespace(name="clicks", row_queue=queue, columns={})
-    return SimpleNamespace(table_key="landing.t", spec=spec, birth=None)
+    return SimpleNamespace(table_key="landing.t", spec=spec, birth=None, delta=None)
 
 
 def _list(*subjects: str, paths: tuple[str, ...] = ("who",), sides: tuple[str, ...] = ()) -> Suppression:
@@ -58,16 +58,18 @@ def test_a_bad_row_leaves_by_its_text_or_its_reason_and_others_stay(lake: Any, o
     objects.put("lake", place, "".join(f"{json.dumps(line)}\n" for line in lines))
     objects.put("lake", "root/quarantine/rows/landing.t/2/0.json", f"{json.dumps(lines[0])}\n")
     objects.put("lake", "root/quarantine/rows/landing.other/1/0.json", f"{json.dumps(lines[0])}\n")
-    assert [(kept.found, kept.rest is None) for kept in kept_objects(lake, _table(), _list("7"))] == [
+    assert [
+        (kept.found, kept.rest is None) for kept in kept_objects(lake.config, lake.store, _table(), _list("7"))
+    ] == [
         (2, False),
         (1, True),
     ]
-    assert erase_kept_objects(lake, _table(), _list("7")) == 3
+    assert erase_kept_objects(lake.config, lake.store, _table(), _list("7")) == 3
     assert objects.bodies == {
         place: f"{json.dumps(lines[2])}\n",
         "root/quarantine/rows/landing.other/1/0.json": f"{json.dumps(lines[0])}\n",
     }
-    assert erase_kept_objects(lake, _table(), _list("7")) == 0
+    assert erase_kept_objects(lake.config, lake.store, _table(), _list("7")) == 0
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,9 @@ def test_a_row_of_a_queue_is_of_the_subjects_in_its_fields(
     lake: Any, objects: Objects, line: str, leaves: bool
 ) -> None:
     objects.put("lake", "root/rows/clicks/2026-01-01/1.jsonl", f'{line}\n{{"who": "other"}}\n')
-    assert erase_kept_objects(lake, _table(rows=True), _list("7", paths=("who", "after.who"))) == int(leaves)
+    assert erase_kept_objects(
+        lake.config, lake.store, _table(rows=True), _list("7", paths=("who", "after.who"))
+    ) == int(leaves)
     (body,) = objects.bodies.values()
     assert (line in body) is not leaves
     assert "other" in body
@@ -99,9 +103,9 @@ def test_messages_of_other_tables_queues_stay_and_those_of_an_earlier_queue_leav
         objects.put(
             "lake", f"root/quarantine/messages/{name}.json", json.dumps({"event_id": "e", "body": '{"who": "7', **row})
         )
-    assert erase_kept_objects(lake, _table(rows=True), _list("7")) == 3
+    assert erase_kept_objects(lake.config, lake.store, _table(rows=True), _list("7")) == 3
     assert sorted(objects.bodies) == ["root/quarantine/messages/3.json", "root/quarantine/messages/4.json"]
-    assert erase_kept_objects(lake, _table(), _list("7")) == 0
+    assert erase_kept_objects(lake.config, lake.store, _table(), _list("7")) == 0
 
 
 def test_what_a_kept_message_says_is_searched_in_its_envelopes(lake: Any, objects: Objects) -> None:
@@ -120,7 +124,7 @@ def test_what_a_kept_message_says_is_searched_in_its_envelopes(lake: Any, object
         message = {"event_id": "e", "body": body, "row": {"queue": "clicks", "message_id": "m", "sent_at": 1}}
         objects.put("lake", f"root/quarantine/messages/{name}.json", json.dumps(message))
     persons = _list("7", paths=("before.who", "after.who"), sides=("before", "after"))
-    assert erase_kept_objects(lake, _table(rows=True), persons) == 3
+    assert erase_kept_objects(lake.config, lake.store, _table(rows=True), persons) == 3
     assert [*objects.bodies] == ["root/quarantine/messages/of 8.json"]
 
 
@@ -140,7 +144,7 @@ def test_what_a_kept_message_says_is_searched_in_its_envelopes(lake: Any, object
 def test_of_a_change_the_side_of_another_person_stays(lake: Any, objects: Objects, line: str, rest: str | None) -> None:
     objects.put("lake", "root/rows/clicks/2026-01-01/1.jsonl", f'{line}\n{{"who": 7}}\n')
     paths, sides = ("before.who", "after.who"), ("before", "after")
-    assert erase_kept_objects(lake, _table(rows=True), _list("7", paths=paths, sides=sides)) == 1
+    assert erase_kept_objects(lake.config, lake.store, _table(rows=True), _list("7", paths=paths, sides=sides)) == 1
     assert [*objects.bodies.values()] == ["".join(f"{text}\n" for text in (rest, '{"who": 7}') if text)]
 
 

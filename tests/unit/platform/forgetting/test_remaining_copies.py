@@ -43,10 +43,10 @@ def test_copies_of_the_table_leave_and_late_copies_when_no_run_reads_them() -> N
     for key, hours in {"landing.t/a.txt": 25, "landing.t/b.txt": 1, "landing.t2/c.txt": 25}.items():
         objects.put("lake", f"root/staging/{key}", str(hours))
     lines: list[str] = []
-    erase_late_copies(lake, [spec], lines.append)
+    erase_late_copies(lake.store, [spec], lines.append)
     assert lines == ["1 copies of whole objects of t left staging/"]
     assert sorted(objects.bodies) == ["root/staging/landing.t/b.txt", "root/staging/landing.t2/c.txt"]
-    assert erase_staged_copies(lake, "landing.t") == 1
+    assert erase_staged_copies(lake.store, "landing.t") == 1
     assert sorted(objects.bodies) == ["root/staging/landing.t2/c.txt"], "a copy of another table"
 
 
@@ -80,7 +80,7 @@ def _lake(objects: DatedReads) -> Any:
     return SimpleNamespace(
         store=LakeStore(objects, "s3://lake/root"),  # type: ignore[arg-type]
         config=SimpleNamespace(tables=[files, clicks]),
-        table=lambda table_key: SimpleNamespace(table_key=table_key, spec=clicks, birth=None),
+        table=lambda table_key: SimpleNamespace(table_key=table_key, spec=clicks, birth=None, delta=None),
         suppression=lambda spec: Suppression("clicks", KEY, frozenset({KEY.digest("7")}), ("who",)),
     )
 

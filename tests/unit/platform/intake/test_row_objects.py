@@ -373,7 +373,8 @@ def test_a_batch_says_how_new_the_rows_up_to_it_may_be(
     prepared = PreparedBatch(rows=[LedgerRow(key, Status.COMMITTED, rows=0) for key in keys])
     batches = SimpleNamespace(read=lambda asked: {n - 1: SimpleNamespace(sent_until=before)}[asked])
     work: Any = SimpleNamespace(n=n, birth=SimpleNamespace(location="s3a://lake/clicks"))
-    drop_repeated_messages(SimpleNamespace(batches=batches), work, prepared, None)  # type: ignore[arg-type]
+    nothing: Any = None
+    drop_repeated_messages(nothing, nothing, batches, work, prepared, nothing)  # type: ignore[arg-type]
     assert prepared.sent_until == until
 
 
@@ -393,13 +394,14 @@ def test_a_batch_that_brings_no_rows_has_the_time_of_the_batch_before(row_queue:
         spec=SimpleNamespace(row_queue=row_queue),
         batches=SimpleNamespace(read=lambda n: SimpleNamespace(sent_until=77) if n == 4 else None),
     )
-    assert decide._sent_until(table, SimpleNamespace(n=5), PreparedBatch()) == until  # type: ignore[arg-type]
-    assert decide._sent_until(table, SimpleNamespace(n=5), PreparedBatch(sent_until=90)) == 90  # type: ignore[arg-type]
+    assert decide._sent_until(table.spec, table.batches, SimpleNamespace(n=5), PreparedBatch()) == until  # type: ignore[arg-type]
+    assert decide._sent_until(table.spec, table.batches, SimpleNamespace(n=5), PreparedBatch(sent_until=90)) == 90  # type: ignore[arg-type]
 
 
 def _until(last: Any, *keys: str) -> int | None:
     prepared = PreparedBatch(rows=[LedgerRow(key, Status.COMMITTED, rows=0) for key in keys])
-    table: Any = SimpleNamespace(batches=SimpleNamespace(read=lambda _: last))
+    batches: Any = SimpleNamespace(read=lambda _: last)
+    nothing: Any = None
     work: Any = SimpleNamespace(n=2, birth=SimpleNamespace(location=""))
-    drop_repeated_messages(table, work, prepared, None)  # type: ignore[arg-type]
+    drop_repeated_messages(nothing, nothing, batches, work, prepared, nothing)
     return prepared.sent_until

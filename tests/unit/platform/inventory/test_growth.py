@@ -35,7 +35,7 @@ class Inventories:
         monkeypatch.setattr(growth, "stored_objects", lambda *asked: None)
         monkeypatch.setattr(entered_inventories, "entered_inventories", self.entered)
         monkeypatch.setattr(growth, "objects_and_bytes", self.read)
-        monkeypatch.setattr(growth, "dropped_inventories", lambda table: self.dropped)
+        monkeypatch.setattr(growth, "dropped_inventories", lambda *_: self.dropped)
         state = SimpleNamespace(version=7, properties={"delta.deletedFileRetentionDuration": "interval 9 days"})
         self.delta = SimpleNamespace(
             session=None, table_state=lambda *asked: SimpleNamespace(**vars(state), txn=self.txn)
@@ -49,7 +49,7 @@ class Inventories:
             (inventory.subject, inventory.n): (1, 10 * inventory.n) for inventory in part.inventories if inventory.rows
         }
 
-    def entered(self, table: Any, clock: Clock, after: int) -> list[EnteredInventory]:
+    def entered(self, _table: Any, _ledger: Any, clock: Clock, after: int) -> list[EnteredInventory]:
         now, subject = datetime.now(UTC), Subject("acme", "all")
         numbers = range(after + 1, self.batches + 1)
         return [EnteredInventory(subject, date(2026, 1, n), n, n, now, 1) for n in numbers]

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 
 import pytest
 
+from tests.support.lakes.memory import access_to
 from tidegate.platform.bronze.prepare.formats import csv_files
 from tidegate.platform.bronze.prepare.formats.csv_files import Csv
 from tidegate.platform.bronze.prepare.formats.format import Rewrite, SourceFile
@@ -52,10 +53,8 @@ class Store:
 
 
 def rewritten(store: Store, key: str, rewrite: Rewrite) -> bytes:
-    lake: Any = SimpleNamespace(store=SimpleNamespace(bucket="lake", key=lambda *parts: "/".join(parts), objects=store))
-    source = Bucket(store, "landing")  # type: ignore[arg-type]
-    table: Any = SimpleNamespace(lake=lake, key=SimpleNamespace(bucket="landing"), table_key="t", source=source)
-    _, size = source_files._rewrite_object(table, candidate(key, len(store.body)), rewrite)
+    access = access_to(store)
+    _, size = source_files._rewrite_object(access, candidate(key, len(store.body)), rewrite)
     assert size == len(store.uploads[-1])
     return store.uploads[-1]
 

@@ -131,4 +131,4 @@ def test_a_table_is_written_again_for_many_small_files_or_hidden_rows(small: int
 def test_the_longest_retention_counts_and_none_is_shorter_than_a_day(kept: str, versions: int, days: int) -> None:
     lake = lake_of(Delta(OWN, kept=kept))
     lake.config.maintenance = MaintainSpec(versions=versions)
-    assert keep_for(lake, OWN) == timedelta(days=days)
+    assert keep_for(lake.config, lake.delta, OWN) == timedelta(days=days)

@@ -182,7 +182,7 @@ def test_vacuum_is_asked_again_only_if_it_may_have_left_files(monkeypatch: pytes
 
         lake = lake_of(ages, [])
         lake.delta.upkeep.find_unneeded = unneeded
-        assert vacuum_all(lake, ORDERS, WEEK) == FreedObjects(files, 10 * files)
+        assert vacuum_all(lake.delta, lake.store, ORDERS, WEEK) == FreedObjects(files, 10 * files)
         assert (len(calls), ages) == (asked, {}), files
 
 

@@ -146,12 +146,12 @@ def test_the_measurement_has_its_depth_and_for_how_long_without_receiving_from_i
 def test_each_dead_letter_queue_is_found_once_by_either_name() -> None:
     sqs = Sqs()
     handles = lake(sqs)
-    (found,) = dead_letter_queues(handles)
+    (found,) = dead_letter_queues(handles.config, handles.queues)
     assert (found.source.name, found.queue.url) == ("events", "https://sqs.example/1/dead")
-    named = [dead_letter_queues(handles, name) for name in ("dead", "events", "more")]
+    named = [dead_letter_queues(handles.config, handles.queues, name) for name in ("dead", "events", "more")]
     assert [[pair.queue.name for pair in found] for found in named] == [["dead"]] * 3
     with pytest.raises(ValueError, match=r"'nothing' is neither a queue of lake\.yaml .*: events, dead, more"):
-        dead_letter_queues(handles, "nothing")
+        dead_letter_queues(handles.config, handles.queues, "nothing")
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_a_message_whose_type_needs_tags_that_s3_refuses_says_so() -> None:
     ]
     received = iter([messages, []])
     dead = SimpleNamespace(receive=lambda **_: next(received), hide=lambda left, seconds: None)
-    letters = peek(handles, DeadLetters(SimpleNamespace(name="events"), dead), 20)  # type: ignore[arg-type]
+    letters = peek(handles.config, handles.store, DeadLetters(SimpleNamespace(name="events"), dead), 20)  # type: ignore[arg-type]
     reasons = {letter.message.id: letter.reason for letter in letters}
     assert reasons.pop("secret") == (
         "the type of an event depends on the tags of its object, and S3 refuses them: S3 refuses the tags of "
@@ -229,12 +229,12 @@ def test_a_dead_letter_is_deleted_after_it_was_sent_and_only_if_it_was(monkeypat
     pair = DeadLetters(SimpleNamespace(name="events", send_again=send), queue)  # type: ignore[arg-type]
 
     with dying_in(dead_letters, "redrive-sent"):
-        redrive_dead_letters(handles, pair, RedriveRequest("somebody"))
+        redrive_dead_letters(handles.config, handles.store, pair, RedriveRequest("somebody"))
     assert done == ["send m0", "send m2"]
     next(received)
     done.clear()
     log: list[str] = []
-    redrive_dead_letters(handles, pair, RedriveRequest("somebody", log=log.append))
+    redrive_dead_letters(handles.config, handles.store, pair, RedriveRequest("somebody", log=log.append))
     assert done == ["send m0", "send m2", "delete m0", "delete m2", "give back m1"]
     assert log[-1].startswith("SQS refused 1 of these. Turn on the sensor `dead_letters`")
 
@@ -252,7 +252,7 @@ def test_what_comes_back_while_it_is_redriven_is_not_sent_a_second_time() -> Non
         name="dead", depth=lambda: (1, 0), receive=lambda **_: waiting[-1:], delete=lambda _: None, hide=lambda *_: None
     )
     pair = DeadLetters(SimpleNamespace(name="events", send_again=send), queue)  # type: ignore[arg-type]
-    redrive_dead_letters(handles, pair, RedriveRequest("somebody", sleep=lambda _: None))
+    redrive_dead_letters(handles.config, handles.store, pair, RedriveRequest("somebody", sleep=lambda _: None))
     assert sent == ["m0"]
 
 

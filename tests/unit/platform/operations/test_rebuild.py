@@ -139,7 +139,7 @@ class _Table:
             head = {key: self._probe(key) for key in self.objects}
             source = SimpleNamespace(head_many=lambda keys: {k: head[k] for k in keys})
             present = [replace(item, size=1) for item in present]
-            present = replace_known_etags(SimpleNamespace(key=KEY, source=source), present, readings)  # type: ignore[arg-type]
+            present = replace_known_etags(source, present, readings)  # type: ignore[arg-type]
             self.hints += hints_of(present, self.states, readings)
 
     def _put_copy(self, key: str) -> None:
@@ -255,7 +255,7 @@ def lake() -> Any:
 @pytest.fixture(autouse=True)
 def _every_object_is_the_table_s(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave routing to its own test."""
-    monkeypatch.setattr(rebuild, "own_objects", lambda table: table.source.list_under(table.key.prefix))
+    monkeypatch.setattr(rebuild, "own_objects", lambda source, table, _: source.list_under(table.prefix))
 
 
 def _waiting(lake: Any) -> list[Hint]:

@@ -151,16 +151,16 @@ def test_messages_leave_the_quarantine_after_they_were_sent(lake: Any, monkeypat
     keep("m3#0", "[]", "no object")
 
     def go() -> None:
-        redrive_messages(lake, quarantined_messages(lake, choice), RedriveRequest("somebody", choice))
+        redrive_messages(lake, quarantined_messages(lake.store.quarantine, choice), RedriveRequest("somebody", choice))
 
     choice = Choice(reason="not json")
     with dying_in(redrive, "redrive-sent"):
         go()
     assert lake.sent == ["{ no JSON"]
-    assert len(quarantined_messages(lake, choice)) == 2, "sent, and perhaps once more: never lost"
+    assert len(quarantined_messages(lake.store.quarantine, choice)) == 2, "sent, and perhaps once more: never lost"
     go()
     assert lake.sent == ["{ no JSON", "{ no JSON", "?"]
-    assert [message.event_id for message in quarantined_messages(lake, Choice())] == ["m3#0"]
+    assert [message.event_id for message in quarantined_messages(lake.store.quarantine, Choice())] == ["m3#0"]
     assert len(list(lake.store.objects.list_under("lake", "root/quarantine/redriven/"))) == 2
 
 
@@ -183,7 +183,7 @@ def test_a_message_of_events_goes_back_with_its_attributes_so_that_its_events_ge
     client: Any = SimpleNamespace(send_message=lambda **entry: sent.append(entry))
     sent: list[dict[str, Any]] = []
     lake.queues[0] = Queue(client, "https://sqs.example/1/events")
-    redrive_messages(lake, quarantined_messages(lake, Choice()), RedriveRequest("somebody"))
+    redrive_messages(lake, quarantined_messages(lake.store.quarantine, Choice()), RedriveRequest("somebody"))
     (again,) = sent
     assert again["MessageAttributes"] == {
         "kind": {"DataType": "String", "StringValue": "orders"},
@@ -209,16 +209,16 @@ def test_a_message_that_sqs_does_not_take_stays_and_the_others_are_sent(lake: An
         lake.sent.append(body)
 
     lake.queues[0].send = send
-    found = quarantined_messages(lake, Choice())
+    found = quarantined_messages(lake.store.quarantine, Choice())
     assert [message.body for message in found] == ["", "", ""]
     redrive_messages(lake, found, RedriveRequest("somebody", log=log.append))
     assert lake.sent == ["body 0", "body 2"]
-    assert [message.event_id for message in quarantined_messages(lake, Choice())] == ["m1#0"]
+    assert [message.event_id for message in quarantined_messages(lake.store.quarantine, Choice())] == ["m1#0"]
     assert log[0].startswith("m1#0 stays in quarantine because SQS refuses it: ")
     assert log[-1] == "2 of 3 messages were sent again"
     code = "AccessDenied"
     with pytest.raises(ClientError):
-        redrive_messages(lake, quarantined_messages(lake, Choice()), RedriveRequest("somebody"))
+        redrive_messages(lake, quarantined_messages(lake.store.quarantine, Choice()), RedriveRequest("somebody"))
 
 
 def test_many_kept_messages_are_read_a_few_at_a_time(lake: Any) -> None:
@@ -242,9 +242,11 @@ def test_a_row_queue_s_message_goes_back_to_its_queue_as_what_it_was(lake: Any) 
     keep("m2#0", "?", "the row is not JSON", "a queue of no table any more", first)
     keep("m3#0", "?", "the body is not JSON", "events")
     keep("m4#0", "{ no JSON", "the row is not JSON", "clicks", webhook)
-    redrive_messages(lake, quarantined_messages(lake, Choice()), RedriveRequest("somebody", log=log.append))
+    redrive_messages(
+        lake, quarantined_messages(lake.store.quarantine, Choice()), RedriveRequest("somebody", log=log.append)
+    )
     assert (again, lake.sent) == ([("{ no JSON", first), ("{ no JSON", webhook)], ["?"])
-    assert [message.event_id for message in quarantined_messages(lake, Choice())] == ["m2#0"]
+    assert [message.event_id for message in quarantined_messages(lake.store.quarantine, Choice())] == ["m2#0"]
     assert "1 messages of a queue of no table any more stay in quarantine" in log[0]
     (entry,) = lake.store.operations.entries()
     assert (entry["queue"], len(entry["messages"])) == ("clicks, events", 3)
@@ -266,9 +268,13 @@ def test_messages_of_events_never_go_to_a_row_queue(lake: Any, *, with_events: b
     clicks = SimpleNamespace(name="clicks", send=lambda *given, **more: rows.append(given))
     lake.queues = [clicks, *lake.queues] if with_events else [clicks]
     lake.store.quarantine.keep_message("m1#0", '{"a": 1}', "an unknown envelope", "events")
-    redrive_messages(lake, quarantined_messages(lake, Choice()), RedriveRequest("somebody", log=log.append))
+    redrive_messages(
+        lake, quarantined_messages(lake.store.quarantine, Choice()), RedriveRequest("somebody", log=log.append)
+    )
     assert (rows, lake.sent) == ([], ['{"a": 1}'] if with_events else [])
-    assert [kept.event_id for kept in quarantined_messages(lake, Choice())] == ([] if with_events else ["m1#0"])
+    assert [kept.event_id for kept in quarantined_messages(lake.store.quarantine, Choice())] == (
+        [] if with_events else ["m1#0"]
+    )
     stays = "1 messages with S3 events stay in quarantine: lake.yaml has no queue of events"
     assert (stays in log) is not with_events
 
@@ -289,11 +295,15 @@ def test_an_envelope_in_quarantine_is_opened_once_its_topic_is_named(lake: Any, 
     came, carried = RowOrigin("m1", 1_700_000_000_900), RowOrigin("shop:1", 1_700_000_000_000)
     for event_id, origin in (("m1#0", came), ("m2#0", carried)):
         lake.store.quarantine.keep_message(event_id, json.dumps(ENVELOPE), "an envelope", "clicks", origin)
-    redrive_messages(lake, quarantined_messages(lake, Choice()), RedriveRequest("somebody", log=log.append))
+    redrive_messages(
+        lake, quarantined_messages(lake.store.quarantine, Choice()), RedriveRequest("somebody", log=log.append)
+    )
     # What a sender of webhooks wrote is never opened.
     opened = [('{"a": 1}', RowOrigin("n1", 1_700_000_000_500))] if topic else []
     assert again == [*opened, (json.dumps(ENVELOPE), carried)]
-    assert [message.event_id for message in quarantined_messages(lake, Choice())] == ([] if topic else ["m1#0"])
+    assert [message.event_id for message in quarantined_messages(lake.store.quarantine, Choice())] == (
+        [] if topic else ["m1#0"]
+    )
     assert topic or any("m1#0 stays in quarantine" in line and "add `topic`" in line for line in log)
 
 

@@ -474,8 +474,10 @@ def test_undeliverable_messages_with_one_id_are_all_kept_and_come_back() -> None
 def redriven(lake: Any, choice: Choice | None = None) -> list[str]:
     """Redrive the route `tagged`. Returns the reasons of its messages."""
     choice = choice or Choice()
-    found = undeliverable_messages(lake, "tagged", choice)
-    redrive_route(lake, "tagged", found, RedriveRequest("me", choice, sleep=lambda _: None))
+    found = undeliverable_messages(lake.store.outbox, "tagged", choice)
+    redrive_route(
+        lake.store.outbox, lake.store.operations, "tagged", found, RedriveRequest("me", choice, sleep=lambda _: None)
+    )
     return [kept.reason for kept in found]
 
 

@@ -15,6 +15,7 @@ from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.silver import changes as silver_changes
 from tidegate.platform.silver.changes import count_within, gather_changes
 from tidegate.platform.silver.merge import MergeResult, _join_results
+from tidegate.platform.silver.pending_merge import Aim
 
 FILES = 40
 
@@ -32,7 +33,7 @@ def backlog(*, registered: bool, mark: int | None, n: int, void: int = 0, size: 
     )
     birth = SimpleNamespace(registered=registered, location="s3a://b/t")
     return SimpleNamespace(
-        table=SimpleNamespace(birth=birth, batches=batches, table_key="b.t"),
+        table=SimpleNamespace(birth=birth, batches=batches, table_key="b.t", ledger=None),
         spec=SimpleNamespace(on_removed="ignore"),
         bronze=SimpleNamespace(files=10**6),
         silver=SimpleNamespace(files=0),
@@ -40,8 +41,8 @@ def backlog(*, registered: bool, mark: int | None, n: int, void: int = 0, size: 
         since=None,
         mark=mark,
         n=n,
-        rebuilds=False,
-        rereads=False,
+        aim=Aim.WAITING,
+        recorded=1,
     )
 
 
@@ -92,7 +93,7 @@ def test_a_backlog_is_merged_in_steps_each_with_its_mark(
     assert read == [n for n in range(6, 53) if n != 11], "each batch once"
 
 
-def _volume(delta: Any, work: Any, after: int, upto: int) -> tuple[int, dict[str, int]]:
+def _volume(delta: Any, recorded: int, ledger: Any, after: int, upto: int) -> tuple[int, dict[str, int]]:
     return upto - after, {"rows": FILES * 10 * (upto - after)}
 
 
@@ -124,8 +125,8 @@ def test_a_first_merge_of_much_is_in_steps(
 @pytest.mark.parametrize("registered", [True, False], ids=["registered", "loaded"])
 @pytest.mark.parametrize(
     ("way", "of_batches", "read"),
-    [({}, 10, 10), ({"mark": None}, 40, 40), ({"rereads": True}, 10, 40), ({"rebuilds": True}, 40, 40),
-     ({"rebuilds": True, "since": 31}, 10, 40)],
+    [({}, 10, 10), ({"mark": None}, 40, 40), ({"aim": Aim.REREAD}, 10, 40), ({"aim": Aim.REBUILD}, 40, 40),
+     ({"aim": Aim.REBUILD_SINCE, "since": 31}, 10, 40)],
     ids=["after the mark", "first", "dumps", "rebuild", "rebuild from a batch"],
 )  # fmt: skip
 def test_a_merge_knows_how_many_rows_it_reads(
@@ -194,14 +195,14 @@ def test_a_rebuild_from_a_batch_is_refused_where_the_batches_of_rows_are_not_kno
 ) -> None:
     """After OPTIMIZE of a registered table, for example. All of silver can be computed without these numbers."""
     work = backlog(registered=True, mark=5, n=5)
-    work.rebuilds, work.since, work.table.spec = True, 4, SimpleNamespace(name="items")
+    work.aim, work.since, work.table.spec = Aim.REBUILD_SINCE, 4, SimpleNamespace(name="items")
     missing = "2 files are no longer in bronze"
     monkeypatch.setattr(silver_changes, "_registered_rows", lambda *given: (None, missing))
     monkeypatch.setattr(silver_changes, "_volume", _volume)
     refused = r"silver\.items: 2 files are no longer .* in batch 4 or later: rebuild the whole"
     with pytest.raises(ValueError, match=refused), gather_changes(Bronze(), work):  # type: ignore[arg-type]
         pass
-    work.since = None
+    work.aim, work.since = Aim.REBUILD, None
     with gather_changes(Bronze(), work) as changes:  # type: ignore[arg-type]
         assert changes.why_full == "a rebuild was requested"
 

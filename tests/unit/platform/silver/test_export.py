@@ -107,16 +107,16 @@ def test_a_mark_without_a_folder_is_continued(exports: Exports) -> None:
 
 def test_an_export_is_behind_until_its_mark_is_that_of_the_last_version(exports: Exports, paper: Paper) -> None:
     spec = exports.spec("one")
-    assert is_behind(exports.lake, spec)
+    assert is_behind(exports.lake.delta, exports.lake.store, spec)
     exports.dying_at("export-manifest", "one")
-    assert is_behind(exports.lake, spec)
+    assert is_behind(exports.lake.delta, exports.lake.store, spec)
     exports.to("one")
-    assert not is_behind(exports.lake, spec)
+    assert not is_behind(exports.lake.delta, exports.lake.store, spec)
     exports.version = 2
-    assert is_behind(exports.lake, spec)
-    assert not is_behind(exports.lake, paper.config.tables[0]), "it has no `export`"
+    assert is_behind(exports.lake.delta, exports.lake.store, spec)
+    assert not is_behind(exports.lake.delta, exports.lake.store, paper.config.tables[0]), "it has no `export`"
     exports.objects.put("lake", "root/exports/orders/id.json", "damaged")
-    assert is_behind(exports.lake, spec), "a run says what is wrong"
+    assert is_behind(exports.lake.delta, exports.lake.store, spec), "a run says what is wrong"
 
 
 @pytest.mark.parametrize("left", [{"insert": 3}, {}], ids=["rows", "nothing is left"])
@@ -145,7 +145,7 @@ def test_all_rows_are_exported_again_if_changes_are_not_known_any_more(
     place = next(item.key for item in exports.objects.list_under("exports", "") if item.key.endswith("05.json"))
     again = json.loads(exports.objects.get("exports", place) or "")
     assert (again["snapshot"], again["previous"], again["rows"]) == (True, 2, left)
-    assert not is_behind(exports.lake, exports.spec("one"))
+    assert not is_behind(exports.lake.delta, exports.lake.store, exports.spec("one"))
 
 
 @pytest.mark.parametrize("error", ["DELTA_VERSION_NOT_FOUND", "FAILED_READ_FILE.FILE_NOT_EXIST", "TASK_WRITE_FAILED"])

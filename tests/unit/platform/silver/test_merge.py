@@ -11,8 +11,10 @@ import pytest
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.silver import merge
 from tidegate.platform.silver.merge import MAX_CATCH_UPS, rebuild_table
+from tidegate.platform.silver.pending_merge import Aim
 
 SPEC: Any = SimpleNamespace(name="items")
+LAKE: Any = SimpleNamespace(config=None, delta=None, store=SimpleNamespace(losses=None))
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ class Work:
     mark: int | None
     n: int
     app_id: str = "app"
-    rebuilds: bool = False
+    aim: Aim = Aim.WAITING
     since: int | None = None
 
     @property
@@ -58,7 +60,7 @@ def rebuilt(
     monkeypatch.setattr(merge, "merge_state", lambda *_: work)
     monkeypatch.setattr(merge, "_merge", lambda _, last, __: last)
     monkeypatch.setattr(merge, "waiting_batch_replaces_rows", lambda waiting: waiting.n <= replacing)
-    last: Any = rebuild_table(None, SPEC, log.append, since=since)  # type: ignore[arg-type]
+    last: Any = rebuild_table(LAKE, SPEC, log.append, since=since)  # type: ignore[arg-type]
     return last, merges, log
 
 
@@ -66,7 +68,7 @@ def rebuilt(
 def test_batches_that_bronze_records_while_others_are_merged_are_merged_too(
     monkeypatch: pytest.MonkeyPatch, recorded: int, n: int, merges: int
 ) -> None:
-    assert rebuilt(monkeypatch, recorded) == (Work(n, n, "app:rebuild:7", True, 3), merges, [])
+    assert rebuilt(monkeypatch, recorded) == (Work(n, n, "app:rebuild:7", Aim.REBUILD_SINCE, 3), merges, [])
 
 
 def test_a_rebuild_from_a_batch_never_moves_the_mark_over_a_batch_that_was_not_merged(
@@ -88,7 +90,7 @@ def test_a_rebuild_from_a_batch_never_leaves_a_batch_that_replaced_rows(monkeypa
 
 
 def test_a_rebuild_of_everything_has_the_batches_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert rebuilt(monkeypatch, 0, since=None) == (Work(4, 5, rebuilds=True), 0, [])
+    assert rebuilt(monkeypatch, 0, since=None) == (Work(4, 5, aim=Aim.REBUILD), 0, [])
 
 
 def test_a_table_that_is_reset_meanwhile_is_not_rebuilt_from_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,4 +99,4 @@ def test_a_table_that_is_reset_meanwhile_is_not_rebuilt_from_a_batch(monkeypatch
     with pytest.raises(
         UnavailableError, match=r"bronze\.items was reset while silver\.items was rebuilt: rebuild it again"
     ):
-        rebuild_table(None, SPEC, since=3)  # type: ignore[arg-type]
+        rebuild_table(LAKE, SPEC, since=3)  # type: ignore[arg-type]

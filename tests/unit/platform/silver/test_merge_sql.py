@@ -19,6 +19,7 @@ from tidegate.platform.core.silver.rules import merge_rules
 from tidegate.platform.silver.changes import Changes
 from tidegate.platform.silver.history_merge import build_history_merge
 from tidegate.platform.silver.merge_sql import build_merge
+from tidegate.platform.silver.pending_merge import Aim
 
 TEXT, NUMBER = Simple("string"), Simple("bigint")
 BRONZE = (Field("id", NUMBER), Field("at", NUMBER), Field("who", TEXT), Field("home", Struct((Field("city", TEXT),))))
@@ -38,7 +39,8 @@ def _update(way: dict[str, Any], persons: Persons | None) -> str:
     state = SimpleNamespace(files=1, properties={}, schema=silver)
     table = SimpleNamespace(spec=SimpleNamespace(name="items"))
     work: Any = SimpleNamespace(
-        spec=spec, table=table, silver=state, since=way.get("since"), rebuilds=False, location="s3a://b/silver",
+        spec=spec, table=table, silver=state, since=way.get("since"), location="s3a://b/silver",
+        aim=Aim.REBUILD_SINCE if "since" in way else Aim.WAITING,
         mark=way.get("mark", 3),
     )  # fmt: skip
     changes = Changes("view", 4, way.get("why_full"), 1, {"rows": 1}, is_reread=way.get("is_reread", False))
@@ -96,7 +98,7 @@ def test_keys_are_sent_to_every_task_only_if_their_number_is_known(
     silver = TableSchema(rules.stored)
     state = SimpleNamespace(files=1, properties={}, schema=silver)
     work: Any = SimpleNamespace(
-        spec=spec, table=SimpleNamespace(spec=SimpleNamespace(name="items")), silver=state, since=None, rebuilds=False,
+        spec=spec, table=SimpleNamespace(spec=SimpleNamespace(name="items")), silver=state, since=None, aim=Aim.WAITING,
         location="s3a://b/silver", mark=3,
     )  # fmt: skip
     merging = build_history_merge(work, Changes("view", 4, None, 1, {"rows": rows}), rules, silver)

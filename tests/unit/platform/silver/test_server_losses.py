@@ -70,7 +70,7 @@ def test_a_merge_a_rebuild_and_a_comparison_note_a_loss_of_the_server_and_no_oth
 @pytest.mark.parametrize("error", [ValueError("an option has changed"), KeyboardInterrupt()])
 def test_what_is_not_a_failure_of_spark_asks_for_no_server(error: BaseException, lake: Any) -> None:
     _lose(lake)
-    with pytest.raises(type(error)), record_server_loss(lake, "orders"):
+    with pytest.raises(type(error)), record_server_loss(lake.config, lake.delta, lake.store.losses, "orders"):
         raise error
     assert _noted(lake) == []
 
@@ -83,16 +83,16 @@ def test_a_silver_table_that_often_loses_the_server_rests_and_charges_no_other(
     rests = []
     for number in range(2 * MAX_LOSSES):
         assert lake.store.losses.rests_until("silver:items", lake.config) is None
-        with pytest.raises(SparkUnreachable), record_server_loss(lake, "orders"):
+        with pytest.raises(SparkUnreachable), record_server_loss(lake.config, lake.delta, lake.store.losses, "orders"):
             raise SparkUnreachable("lost")
         if number < 2 * MAX_LOSSES - 1:
             assert lake.store.losses.note(BRONZE, lake.config, files=1) is None, "less than the quota of its own"
-        rests.append(why_silver_rests(lake, "orders") is not None)
+        rests.append(why_silver_rests(lake.config, lake.store.losses, "orders") is not None)
     assert rests == [False] * (2 * MAX_LOSSES - 1) + [True]
-    assert "silver.orders rests until 20" in str(why_silver_rests(lake, "orders"))
+    assert "silver.orders rests until 20" in str(why_silver_rests(lake.config, lake.store.losses, "orders"))
     monkeypatch.setattr(comparison, "merge_state", _failing(AssertionError("it is read")))
     with pytest.raises(UnavailableError, match=r"silver\.orders rests until"):
         comparison.compare(lake, SPEC)
     real = time.time
     monkeypatch.setattr("tidegate.platform.silver.server_losses.time.time", lambda: real() + 25 * 3600)
-    assert why_silver_rests(lake, "orders") is None
+    assert why_silver_rests(lake.config, lake.store.losses, "orders") is None

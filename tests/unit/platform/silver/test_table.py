@@ -18,6 +18,7 @@ from tidegate.platform.core.schema.sql_types import parse_sql_type, simple_type
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.expression_types import UnfitExpression
 from tidegate.platform.core.silver.recorded_options import OPTIONS, recorded_options
+from tidegate.platform.silver.pending_merge import Aim
 from tidegate.platform.silver.table import create_table, follow_lake_yaml, private_statistics, silver_rules
 
 TEXT = Simple("string")
@@ -48,7 +49,7 @@ def work(*names: str, registered: bool = True) -> Any:
     spec = SilverSpec(keys=("id",), order="at", every=9)  # type: ignore[arg-type]
     silver = SimpleNamespace(schema=TableSchema(), exists=False, properties={})
     bronze = SimpleNamespace(schema=schema)
-    return SimpleNamespace(table=table, bronze=bronze, silver=silver, spec=spec, is_whole_rebuild=False)
+    return SimpleNamespace(table=table, bronze=bronze, silver=silver, spec=spec, aim=Aim.WAITING)
 
 
 def rules(work: Any) -> tuple[Field, ...]:
@@ -99,7 +100,12 @@ def test_times_of_a_history_may_have_a_name_that_delta_maps() -> None:
     now.table.spec.personal, now.location, now.n, now.app_id = None, "s3a://b/silver", 1, "app"
     session = SimpleNamespace(sql=lambda text: commands.append(text) or SimpleNamespace(collect=list))  # type: ignore[func-returns-value]
     lake: Any = SimpleNamespace(id="lake", delta=SimpleNamespace(session=session))
-    create_table(lake, now, silver_rules(now, lambda expressions, relation: [simple_type("bigint")] * len(expressions)))
+    create_table(
+        lake.delta,
+        lake.id,
+        now,
+        silver_rules(now, lambda expressions, relation: [simple_type("bigint")] * len(expressions)),
+    )
     assert "'delta.columnMapping.mode' = 'name'" in commands[0]
     assert f"'{OPTIONS}' = " in commands[0]
 
@@ -159,14 +165,14 @@ def test_changed_options_are_recorded_and_named_once() -> None:
     lake: Any = SimpleNamespace(id="lake", delta=SimpleNamespace(session=session))
     made = silver_rules(now, lambda expressions, relation: [])
     now.silver.properties = {OPTIONS: recorded_options(now.spec.model_copy(update={"except_columns": ("x",)}))}
-    follow_lake_yaml(lake, now, made, lines.append)
+    follow_lake_yaml(lake.delta, now, made, lines.append)
     (line,) = lines
     assert line.startswith(
         "`except_columns` of `silver` in lake.yaml has changed from x to nothing; `tidegate rebuild silver"
     )
     assert f"SET TBLPROPERTIES ('{OPTIONS}' = " in commands[0]
     now.silver.properties = {OPTIONS: recorded_options(now.spec)}
-    follow_lake_yaml(lake, now, made, lines.append)
+    follow_lake_yaml(lake.delta, now, made, lines.append)
     assert (len(lines), len(commands)) == (1, 1)
 
 

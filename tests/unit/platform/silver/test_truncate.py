@@ -18,12 +18,12 @@ from tidegate.platform.silver.truncate import Truncate, record_truncate, record_
 
 
 def _recorded(recorded: str, found: list[str]) -> tuple[str, ...]:
-    """Call `record_truncates` for a rebuild from a batch. There is no lake, so nothing can be written."""
+    """Call `record_truncates` for a rebuild from a batch. There is no server, so nothing can be written."""
     properties = {"tidegate.silver_truncates": recorded, "tidegate.silver_truncates_before": "[]"}
     table = SimpleNamespace(spec=SimpleNamespace(name="items"))
     work: Any = SimpleNamespace(silver=SimpleNamespace(properties=properties), table=table)
-    lake: Any = None
-    return record_truncates(lake, work, MergeMode.SINCE, found)
+    delta: Any = None
+    return record_truncates(delta, work, MergeMode.SINCE, found)
 
 
 @pytest.mark.parametrize(("recorded", "found"), [("[]", ['{"o1":5}']), ('["{}"]', [])], ids=["new", "recorded"])
@@ -65,7 +65,7 @@ def _newest(
     work: Any = SimpleNamespace(silver=silver, location="s3a://b/silver", table=table, app_id="second")
     session = Session()
     lake: Any = SimpleNamespace(delta=SimpleNamespace(session=session))
-    return record_truncate(lake, work, RULES, mode, found), "; ".join(session.commands)
+    return record_truncate(lake.delta, work, RULES, mode, found), "; ".join(session.commands)
 
 
 def _set(**texts: str) -> str:
@@ -126,10 +126,10 @@ class Altered:
             table=table,
             app_id=app_id,
         )
-        lake: Any = SimpleNamespace(delta=SimpleNamespace(session=self))
+        delta: Any = SimpleNamespace(session=self)
         if is_history:
-            return record_truncates(lake, work, mode, found)
-        newest = record_truncate(lake, work, RULES, mode, max(found, default=None))
+            return record_truncates(delta, work, mode, found)
+        newest = record_truncate(delta, work, RULES, mode, max(found, default=None))
         return () if newest is None else (newest.order,)
 
 

@@ -33,7 +33,7 @@ def doubts(body: bytes | StoreError, born: dict[str, str], key: str = "t/a.csv",
     size = 1 if isinstance(body, StoreError) else len(body)
     candidate = Candidate(key, S3Found("etag", size, 0), PlannedHint(Hint(key), "manifest"))
     fields = [Field(name, simple_type(kind)) for name, kind in born.items()]
-    return birth_doubts(table, [candidate], TableSchema(tuple(fields)))
+    return birth_doubts(table.spec, table.source, [candidate], TableSchema(tuple(fields)))
 
 
 PRICES = b"id,price\n" + b"1,2\n" * 300 + b"1,ten\n"

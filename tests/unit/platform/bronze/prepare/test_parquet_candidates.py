@@ -57,7 +57,7 @@ def test_a_copy_with_too_long_a_key_is_the_file_s_fault(monkeypatch: pytest.Monk
     table: Any = SimpleNamespace(source=SimpleNamespace(version=source.version, objects=None))
     prepared = PreparedBatch(Plan([long, refused, good]))
     ready = copy_files(
-        table,
+        table.source,
         [(item, footer) for item in (long, refused, good)],
         lambda item: S3Address("b", copy_key(item.key, item.found.etag, "t/")),
         prepared,
@@ -88,7 +88,7 @@ def test_a_batch_begins_copies_for_ten_minutes_and_the_rest_waits(monkeypatch: p
     dataset = Dataset(candidate("t/_SUCCESS").taken, (), part.found, frozenset({part.key}), 1)
     prepared = PreparedBatch(Plan([*files, part], datasets=[dataset]))
     given = [*((file, footer) for file in files[:4]), (files[4], plain), (part, footer)]
-    ready = copy_files(table, given, lambda item: S3Address("b", item.key), prepared)
+    ready = copy_files(table.source, given, lambda item: S3Address("b", item.key), prepared)
     assert [item.key for item, *_ in ready] == ["t/0", "t/1", "t/4"]
     assert [hint.key for hint in prepared.deferred] == ["t/2", "t/3"]
     assert [(row.key, row.status) for row in prepared.rows] == [(part.key, "quarantined")]
@@ -112,11 +112,13 @@ def test_a_folder_of_a_reserved_name_gives_no_column_and_its_file_is_refused(
     table = _table(options)
     ours = () if table.spec.registers else SOURCE_COLUMNS
     hostile, usual = _candidate(f"{name}=1/"), _candidate("day=1/")
-    schema = unborn_schema(table, [hostile, usual], ours)
+    schema = unborn_schema(table.spec, table.key, [hostile, usual], ours)
     assert schema.partitions == ("day",)
     with pytest.raises(Misfit, match="a folder of its key gives a column"):
-        path_columns(table, hostile, schema, ours)
-    assert check_partition(path_columns(table, usual, schema, ours), schema.partition_fields) == {"day": "1"}
+        path_columns(table.spec, table.key, hostile, schema, ours)
+    assert check_partition(path_columns(table.spec, table.key, usual, schema, ours), schema.partition_fields) == {
+        "day": "1"
+    }
     if options.get("schema") is None:
         with pytest.raises(ValueError, match="`partition_columns`"):
             _table({**options, "partition_columns": {name: "string"}})

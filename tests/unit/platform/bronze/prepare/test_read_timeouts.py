@@ -16,7 +16,7 @@ import pytest
 import yaml
 from pyspark.errors import PySparkException
 
-from tests.support.lakes.objects import Objects
+from tests.support.lakes.memory import access_to, memory_lake
 from tests.support.lakes.world import BAD, World
 from tidegate.assets.bronze import shared_job
 from tidegate.platform.bronze.completion import datasets
@@ -34,6 +34,7 @@ from tidegate.platform.bronze.prepare.load.server_losses import (
     sets_to_read,
 )
 from tidegate.platform.bronze.prepare.read_timeouts import MAX_SECONDS, keep_first_part, limit_reading
+from tidegate.platform.bronze.prepare.server_watch import server_watch
 from tidegate.platform.bronze.run import READS_SECONDS
 from tidegate.platform.core.bronze.hint import Event, Hint, Rebuild, Redriven, Replacement
 from tidegate.platform.core.bronze.manifest import Manifest
@@ -44,7 +45,6 @@ from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.keys.s3_address import S3Object
 from tidegate.platform.lake import deadline
 from tidegate.platform.lake.aws.bucket import Bucket
-from tidegate.platform.lake.lake_root.store import LakeStore
 
 ORDERS = "landing.orders"
 HOUR = 3600.0
@@ -52,10 +52,7 @@ HOUR = 3600.0
 
 @pytest.fixture
 def table() -> Any:
-    config = SimpleNamespace(table_for=lambda key: key)
-    lake: Any = SimpleNamespace(store=LakeStore(Objects(), "s3://lake/root"), config=config)  # type: ignore[arg-type]
-    delta = SimpleNamespace(session=None)
-    return SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.table_inbox(ORDERS), delta=delta)
+    return memory_lake("orders", delta=SimpleNamespace(session=None)).table(ORDERS)
 
 
 @pytest.fixture
@@ -93,7 +90,7 @@ def _work_off(table: Any, clock: Any, seconds: Mapping[str, float]) -> tuple[int
         bad = {row.key for row in plan.rows if row.status == "quarantined"}
         some = plan.candidates
         try:
-            with limit_reading(table, plan, HOUR):
+            with limit_reading(table.table_key, table.inbox, table.delta, plan, HOUR):
                 clock.seconds = sum(seconds[candidate.key] for candidate in some)
                 if clock.seconds > MAX_SECONDS:
                     raise PySparkException("[OPERATION_CANCELED]")
@@ -138,11 +135,14 @@ def test_files_that_are_only_slow_together_are_all_loaded_in_several_batches(
 def test_only_the_end_of_the_time_is_noted(table: Any, clock: Any, end: BaseException) -> None:
     """A person who ends a run blames no file. What else ends a read is noted elsewhere, or is nobody's fault."""
     candidate = Candidate("a", S3Found("e1", 1, 1), PlannedHint(Hint("a"), "m"))
-    with pytest.raises(type(end)), limit_reading(table, Plan([candidate]), HOUR):
+    with pytest.raises(type(end)), limit_reading(table.table_key, table.inbox, table.delta, Plan([candidate]), HOUR):
         raise end
     assert table.inbox.waiting_manifests() == []
     clock.seconds = MAX_SECONDS + 1
-    with pytest.raises(UnavailableError), limit_reading(table, Plan([candidate]), HOUR):
+    with (
+        pytest.raises(UnavailableError),
+        limit_reading(table.table_key, table.inbox, table.delta, Plan([candidate]), HOUR),
+    ):
         raise PySparkException("[OPERATION_CANCELED]")
     assert len(table.inbox.waiting_manifests()) == 1
 
@@ -158,7 +158,7 @@ def test_a_server_that_ends_a_read_is_not_lost(table: Any) -> None:
         raise Ended("[OPERATION_CANCELED]")
 
     table.delta.check_session_alive = end
-    require_server(table, [])
+    require_server(server_watch(table), [])
     assert table.inbox.waiting_manifests() == []
 
 
@@ -173,8 +173,14 @@ def test_a_loss_of_the_server_and_a_long_read_are_two_things(table: Any, clock: 
         _, plan = _planned(table)
         (candidate,) = plan.candidates
         assert quarantine_reason(plan, candidate) is None
-        server_lost(table, [SimpleNamespace(candidate=candidate)])  # type: ignore[list-item]
-        with pytest.raises(UnavailableError, match="read a alone of"), limit_reading(table, plan, HOUR):
+        server_lost(
+            server_watch(table),
+            [SimpleNamespace(candidate=candidate)],
+        )  # type: ignore[list-item]
+        with (
+            pytest.raises(UnavailableError, match="read a alone of"),
+            limit_reading(table.table_key, table.inbox, table.delta, plan, HOUR),
+        ):
             raise PySparkException("[OPERATION_CANCELED]")
     _, plan = _planned(table)
     (candidate,) = plan.candidates
@@ -200,10 +206,7 @@ def _misread(key: str, body: bytes) -> None:
 
 
 def _rewrite(key: str, body: bytes) -> None:
-    store: Any = _Store(body)
-    lake: Any = SimpleNamespace(store=SimpleNamespace(bucket="lake", key=lambda *parts: "/".join(parts), objects=store))
-    table: Any = SimpleNamespace(lake=lake, table_key="t", source=Bucket(store, "landing"))
-    readable_files._rewrite_object(table, _candidate(key, body), Utf8())
+    readable_files._rewrite_object(access_to(_Store(body)), _candidate(key, body), Utf8())
 
 
 class _Store:
@@ -245,7 +248,7 @@ def test_what_the_run_itself_reads_has_the_time_of_the_batch(
     monkeypatch.setattr(deadline, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
     with (
         pytest.raises(UnavailableError, match=f"read {key} alone of"),
-        limit_reading(table, Plan([_candidate(key, body)]), HOUR),
+        limit_reading(table.table_key, table.inbox, table.delta, Plan([_candidate(key, body)]), HOUR),
     ):
         work(key, body)
     assert next(ticks) <= 6_000, "it ended at once when the time was over"
@@ -263,7 +266,10 @@ def test_a_read_that_had_less_than_its_time_blames_nothing(table: Any, clock: An
         keep_first_part(plan)
         assert plan.candidates
         minutes = int(seconds // 60)
-        with pytest.raises(UnavailableError, match=rf"within {minutes} minutes"), limit_reading(table, plan, seconds):
+        with (
+            pytest.raises(UnavailableError, match=rf"within {minutes} minutes"),
+            limit_reading(table.table_key, table.inbox, table.delta, plan, seconds),
+        ):
             raise PySparkException("[OPERATION_CANCELED]")
     _, plan = _planned(table)
     keep_first_part(plan)

@@ -58,6 +58,7 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> Any:
             key=SimpleNamespace(bucket="b", prefix="t/"),
             spec=SimpleNamespace(format="parquet", policy="evolve"),
             delta=Delta(),
+            batches=None,
             source=SimpleNamespace(head_many=lambda _: {}),
         )
         work: Any = SimpleNamespace(plan=plan, previous=None, birth=SimpleNamespace(location="s3a://b/t"))

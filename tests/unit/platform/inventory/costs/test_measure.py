@@ -209,5 +209,5 @@ def test_a_lost_server_is_not_damage_of_tables(tmp_path: Path) -> None:
     lake: Any = PaperLake(tmp_path / "lake.yaml")
     lake.delta.check_session_alive = lost
     with pytest.raises(SparkUnreachable):
-        unread_because(lake, PySparkException("closed"))
-    assert unread_because(lake, ValueError("no birth\nrecord")) == "no birth"
+        unread_because(lake.delta, PySparkException("closed"))
+    assert unread_because(lake.delta, ValueError("no birth\nrecord")) == "no birth"

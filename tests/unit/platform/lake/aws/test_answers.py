@@ -319,6 +319,7 @@ def test_a_tag_that_s3_refuses_is_not_asked_for(part: str) -> None:
 def test_one_of_many_files_that_after_load_tags(error: ClientError, about: str) -> None:
     objects = ObjectStore(S3(error))  # type: ignore[arg-type]
     table = SimpleNamespace(
+        key=TableKey("landing", "in/"),
         source=Bucket(objects, "landing"),
         spec=SimpleNamespace(after_load=MoveOrTag.model_validate({"tag": {"done": "yes"}})),
         birth=SimpleNamespace(registered=False),

@@ -31,7 +31,7 @@ class Delta:
 
 def _known(*, may: bool) -> Changes:
     lake: Any = SimpleNamespace(delta=Delta(may=may))
-    with with_incomplete_dumps(lake, WORK, RULES, CHANGES) as changes:
+    with with_incomplete_dumps(lake.delta, WORK, RULES, CHANGES) as changes:
         return changes
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 
-from tests.support.lakes.objects import Objects
+from tests.support.lakes.memory import memory_lake
+from tidegate.platform.bronze.prepare.file_access import FileAccess, file_access
 from tidegate.platform.bronze.prepare.formats.declared_columns import Orc
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
@@ -17,7 +19,7 @@ from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone
 from tidegate.platform.core.bronze.plan import Candidate, PlannedHint, make_plan
 from tidegate.platform.core.schema.column_types import Field, Simple
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.lake_root.inbox import TableInbox
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 _COLUMNS = [Field("id", Simple("long"))]
@@ -35,7 +37,7 @@ def _prepared(*files: SourceFile) -> PreparedBatch:
     return PreparedBatch(make_plan(taken, found, {}, registered=False))
 
 
-def _table(answer: Any, present: Probe | None = None, *, lost: bool = False) -> Any:
+def _access(answer: Any, present: Probe | None = None, *, lost: bool = False) -> tuple[FileAccess, TableInbox]:
     def file_columns(files: Any) -> Any:
         if isinstance(answer, Exception):
             raise answer
@@ -45,22 +47,17 @@ def _table(answer: Any, present: Probe | None = None, *, lost: bool = False) -> 
         if lost:
             raise SparkUnreachable("no answer")
 
-    store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
-    return SimpleNamespace(
-        delta=SimpleNamespace(file_columns=file_columns, check_session_alive=check_session_alive),
-        source=SimpleNamespace(head=lambda key: present),
-        lake=SimpleNamespace(store=store, config=SimpleNamespace(table_for=lambda key: key)),
-        inbox=store.inbox.table_inbox(_ORDERS),
-        waiting_manifests=lambda: store.inbox.waiting_manifests(_ORDERS),
-        table_key=_ORDERS,
-    )
+    delta = SimpleNamespace(file_columns=file_columns, check_session_alive=check_session_alive)
+    table = memory_lake("orders", delta=delta).table(_ORDERS)
+    access = replace(file_access(table), source=SimpleNamespace(head=lambda key: present))  # type: ignore[arg-type]
+    return access, table.inbox
 
 
 def test_a_file_has_its_columns_and_one_that_cannot_be_read_is_quarantined() -> None:
     good, bad = _file("a.orc"), _file("b.orc", b"broken")
     prepared = _prepared(good, bad)
-    table = _table({"a.orc": _COLUMNS, "b.orc": "it cannot be read: torn; write the file again"})
-    (found,) = Orc().add_declared_columns(table, [good, bad], prepared)
+    access, _ = _access({"a.orc": _COLUMNS, "b.orc": "it cannot be read: torn; write the file again"})
+    (found,) = Orc().add_declared_columns(access, [good, bad], prepared)
     assert (found.candidate, found.fields) == (good.candidate, tuple(_COLUMNS))
     (row,) = prepared.rows
     assert (row.key, row.reason) == ("b.orc", "it cannot be read: torn; write the file again")
@@ -70,7 +67,8 @@ def test_a_file_has_its_columns_and_one_that_cannot_be_read_is_quarantined() -> 
 def test_a_file_that_changed_while_it_was_read_is_not_blamed(present: Probe, deferred: int) -> None:
     file = _file("a.orc")
     prepared = _prepared(file)
-    assert Orc().add_declared_columns(_table({"a.orc": "torn"}, present), [file], prepared) == []
+    access, _ = _access({"a.orc": "torn"}, present)
+    assert Orc().add_declared_columns(access, [file], prepared) == []
     assert (len(prepared.deferred), len(prepared.rows)) == (deferred, 1 - deferred)
 
 
@@ -78,11 +76,11 @@ def test_an_error_is_nobody_s_fault_and_the_loss_of_the_server_is_noted() -> Non
     file = _file("a.orc")
     error = PySparkException("denied")
     with pytest.raises(PySparkException, match="denied"):
-        Orc().add_declared_columns(_table(error), [file], _prepared(file))
-    table = _table(error, lost=True)
+        Orc().add_declared_columns(_access(error)[0], [file], _prepared(file))
+    access, inbox = _access(error, lost=True)
     with pytest.raises(SparkUnreachable):
-        Orc().add_declared_columns(table, [file], _prepared(file))
-    assert [manifest.hints for manifest in table.waiting_manifests()] == [1]
+        Orc().add_declared_columns(access, [file], _prepared(file))
+    assert [manifest.hints for manifest in inbox.waiting_manifests()] == [1]
 
 
 def test_a_column_is_in_the_file_or_in_its_path() -> None:

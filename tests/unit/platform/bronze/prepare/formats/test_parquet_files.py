@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.lakes.corrupt_parquet import with_a_page_of_nonsense
+from tests.support.lakes.memory import access_to
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.formats.parquet_files import Parquet
 from tidegate.platform.core.bronze.hint import Hint
@@ -25,7 +26,6 @@ from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
 from tidegate.platform.core.files.parquet.footer import read_footer
 from tidegate.platform.core.files.parquet.parquet_copy import write_copy
 from tidegate.platform.core.schema.misfit import Misfit
-from tidegate.platform.lake.aws.bucket import Bucket
 
 ID = uuid.UUID(int=2**127 + 5)
 NOON = dt.datetime(2026, 1, 2, 12, 0, 0, 7)
@@ -168,23 +168,15 @@ def test_of_a_file_that_spark_failed_on_the_copy_of_another_reader_is_read_if_th
     pq.write_table(pa.table({"id": range(50_000)}), body, use_dictionary=False)
     given = body.getvalue() if sound else with_a_page_of_nonsense(body.getvalue())
     objects = SimpleNamespace(open_version=lambda *_: nullcontext(io.BytesIO(given)), upload=upload)
-    lake: Any = SimpleNamespace(
-        store=SimpleNamespace(objects=objects, bucket="lake", key=lambda *parts: "/".join(parts))
-    )
-    table: Any = SimpleNamespace(
-        lake=lake,
-        key=SimpleNamespace(bucket="landing"),
-        table_key="landing.a",
-        source=Bucket(objects, "landing"),  # type: ignore[arg-type]
-    )
+    access = access_to(objects)
     candidate = Candidate("a.parquet", S3Found("etag", len(given), 0), PlannedHint(Hint("a.parquet"), "manifest"))
     file = SourceFile(candidate, Parquet(), "s3a://landing/a.parquet", candidate.found.size)
     if not sound:
         with pytest.raises(Misfit, match="neither Spark nor PyArrow can read its values; write it again"):
-            file.format.rewritten_copy(table, file)
+            file.format.rewritten_copy(access, file)
         assert not put
         return
-    copy = file.format.rewritten_copy(table, file)
+    copy = file.format.rewritten_copy(access, file)
     assert copy
     assert pq.read_table(io.BytesIO(put[copy.path])).num_rows == 50_000
     assert copy.footer

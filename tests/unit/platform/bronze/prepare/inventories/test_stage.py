@@ -26,15 +26,15 @@ def staged(condition: str) -> tuple[list[str], Mock]:
     """Stage seven deliveries, of which Spark refuses the fourth by this condition."""
     entries, prepared = [entry(bucket) for bucket in "abcdefg"], Mock()
 
-    def written(_table: Any, _work: Any, _prepared: Any, some: Sequence[Entry]) -> dict[Subject, list[Any]]:
+    def written(_key: Any, _delta: Any, _work: Any, _prepared: Any, some: Sequence[Entry]) -> dict[Subject, list[Any]]:
         if entries[3] in some:
             raise AnalysisException(message="no such type", errorClass=condition)
         return {}
 
-    table = Mock()
-    table.source.head_many.return_value = {}
+    source = Mock()
+    source.head_many.return_value = {}
     with patch.object(staging, "_write_rows", written):
-        found = staging.stage(table, Mock(), prepared, entries)
+        found = staging.stage(Mock(), source, Mock(), Mock(), prepared, entries)
     prepared.quarantine.assert_called_once()
     assert prepared.quarantine.call_args.args[0] is entries[3].candidate
     return [item.delivery.subject.bucket for item, _ in found], prepared

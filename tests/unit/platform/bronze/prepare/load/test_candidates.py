@@ -16,7 +16,7 @@ def candidate(key: str, size: int) -> Candidate:
 
 def test_a_batch_writes_so_many_bytes_of_data_files_again_and_puts_the_rest_off() -> None:
     nothing: Any = None
-    replacing = Replacing(nothing, nothing)
+    replacing = Replacing(nothing, "landing", nothing)
     replacing._files = [
         _DataFile("large", 1000, frozenset({"a", "b"})),
         _DataFile("small", 1, frozenset({"b"})),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
+from tests.support.lakes.memory import memory_lake
 from tests.support.lakes.objects import Objects
 from tidegate.platform.bronze.look import _sort_manifests
 from tidegate.platform.bronze.prepare.formats.format import Format, SourceFile
@@ -23,12 +24,10 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import BatchDraft, Candidate, PlannedHint, make_plan
-from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_types import Field, Simple, Type
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.schema.type_union import narrowest_columns
-from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 ORDERS = "landing.orders"
@@ -142,17 +141,10 @@ class _Table:
 
     def __init__(self, contents: Mapping[str, _Content], random: Random) -> None:
         self.contents = contents
-        store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
         self.server = _Server(contents, random)
-        self.handle: Any = SimpleNamespace(
-            table_key=ORDERS,
-            key=SimpleNamespace(prefix="orders/", bucket="landing", uri="s3://landing/orders/"),
-            spec=TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/"}),
-            lake=SimpleNamespace(store=store, config=SimpleNamespace(table_for=lambda key: key)),
-            inbox=store.inbox.table_inbox(ORDERS),
-            delta=self.server,
-            source=SimpleNamespace(head_many=self._heads),
-        )
+        objects: Any = Objects()
+        objects.head_many = lambda _, keys: self._heads(keys)
+        self.handle = memory_lake("orders", delta=self.server, objects=objects).table(ORDERS)
 
     def _heads(self, keys: Iterable[str]) -> dict[str, S3Found]:
         return {key: S3Found("new" if self.contents[key].fate == "changed" else "old", 1, 1) for key in keys}

@@ -9,6 +9,7 @@ import pytest
 
 from tidegate.platform.bronze.prepare.load.load import Load
 from tidegate.platform.core.config.after_load import MoveOrTag
+from tidegate.platform.core.keys.table_key import TableKey
 
 MOVE = MoveOrTag.model_validate({"move": "s3://landing/done/"})
 
@@ -28,8 +29,8 @@ def test_a_key_that_s3_would_refuse_is_found_before_the_read(
     key: str, values: dict[str, str], after_load: Any, reason: str | None
 ) -> None:
     work = SimpleNamespace(birth=SimpleNamespace(location="s3a://lake/bronze/t"))
-    table = SimpleNamespace(key=SimpleNamespace(prefix="t/"), spec=SimpleNamespace(after_load=after_load))
+    spec, table = SimpleNamespace(after_load=after_load), TableKey("landing", "t/")
     file = SimpleNamespace(candidate=SimpleNamespace(key=key, found=SimpleNamespace(etag="e" * 32)))
-    load: Any = SimpleNamespace(work=work, table=table, _path_values=lambda _: values)
+    load: Any = SimpleNamespace(work=work, spec=spec, key=table, _path_values=lambda _: values)
     found = Load._key_length_problem(load, file)  # type: ignore[arg-type]
     assert found is None if reason is None else (found or "").startswith(reason)

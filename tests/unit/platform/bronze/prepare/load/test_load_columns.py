@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tests.support.lakes.memory import memory_lake
 from tidegate.platform.bronze.prepare.formats.csv_files import Csv
 from tidegate.platform.bronze.prepare.formats.format import Format, SourceFile
 from tidegate.platform.bronze.prepare.formats.json_files import Json
@@ -20,7 +20,6 @@ from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import BatchDraft, Candidate, Plan
-from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.forgetting.request import SubjectKey
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -94,8 +93,7 @@ def _columns(rows: Sequence[Row], subject: Sequence[str], monkeypatch: pytest.Mo
 
 
 def _load_columns(server: Any, schema: TableSchema, forgotten: Suppression | None) -> tuple[LoadColumns, PreparedBatch]:
-    spec = TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/"})
-    table: Any = SimpleNamespace(key=SimpleNamespace(prefix="orders/"), spec=spec, delta=server)
+    table = memory_lake("orders", delta=server).table("landing.orders")
     birth = Birth("g", "s3a://lake/root/bronze/orders", "orders", False)
     prepared = PreparedBatch(schema=schema)
     return LoadColumns(table, BatchDraft(1, birth, None, (), Plan(), {}), prepared, forgotten), prepared

@@ -71,10 +71,15 @@ class Store:
 def loaded(key: str, format: str, body: bytes, *, large: bool, **more: Any) -> Any:
     spec = TableSpec.model_validate({"name": "t", "prefix": "s3://landing/t/", "format": format, **more})
     source = Bucket(Store(body), "landing")  # type: ignore[arg-type]
-    table: Any = SimpleNamespace(spec=spec, source=source)
+    access: Any = SimpleNamespace(source=source)
     size = SMALL_BYTES + 1 if large else len(body)
     found = S3Found("etag", size, 0, body=None if large else body)
-    return source_file(table, Candidate(key, found, PlannedHint(Hint(key), "manifest")), Held())
+    return source_file(
+        spec,
+        access,
+        Candidate(key, found, PlannedHint(Hint(key), "manifest")),
+        Held(),
+    )
 
 
 @pytest.mark.parametrize("large", [False, True])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.errors import PySparkException
 
-from tests.support.lakes.objects import Objects
+from tests.support.lakes.memory import memory_lake
 from tidegate.platform.bronze.look import _select_manifests, _sort_manifests, look
 from tidegate.platform.bronze.prepare.load import load
 from tidegate.platform.bronze.prepare.load.server_losses import (
@@ -18,6 +18,7 @@ from tidegate.platform.bronze.prepare.load.server_losses import (
     server_lost,
     sets_to_read,
 )
+from tidegate.platform.bronze.prepare.server_watch import server_watch
 from tidegate.platform.core.bronze.hint import Event, Hint, Rebuild, Replacement
 from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.bronze.loss_quota import MAX_LOSSES
@@ -27,7 +28,6 @@ from tidegate.platform.core.bronze.plan import Candidate, Plan, PlannedHint, mak
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.intake.due_tables import find_due_tables
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
-from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.ledger import Clock
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
@@ -36,8 +36,7 @@ ORDERS = "landing.orders"
 
 @pytest.fixture
 def lake() -> Any:
-    config = SimpleNamespace(table_for=lambda key: None if "found" in key.prefix else key)
-    return SimpleNamespace(store=LakeStore(Objects(), "s3://lake/root"), config=config)  # type: ignore[arg-type]
+    return memory_lake("orders", "other")
 
 
 def _file(key: str, etag: str = "e1") -> Any:
@@ -54,7 +53,7 @@ def _plan(lake: Any, keys: list[str], etag: str = "e1") -> Plan:
 
 
 def test_ten_thousand_files_lose_the_server_four_times_until_the_file_at_fault_is_quarantined(lake: Any) -> None:
-    table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.table_inbox(ORDERS))
+    table = lake.table(ORDERS)
     read = [f"orders/{i}.json" for i in range(10_000)]
     lost = 0
     while True:
@@ -67,7 +66,7 @@ def test_ten_thousand_files_lose_the_server_four_times_until_the_file_at_fault_i
         assert sorted(file.candidate.key for some in sets for file in some) == sorted(read)
         assert len(sets) <= 100 * lost + 1
         (fatal,) = [some for some in sets if any(file.candidate.key == "orders/777.json" for file in some)]
-        server_lost(table, fatal)
+        server_lost(server_watch(table), fatal)
         lost += 1
     assert lost == 4
     notes = lake.store.inbox.waiting_manifests(ORDERS)
@@ -79,9 +78,9 @@ def test_ten_thousand_files_lose_the_server_four_times_until_the_file_at_fault_i
 
 
 def test_the_notes_of_other_bytes_say_nothing(lake: Any) -> None:
-    table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.table_inbox(ORDERS))
+    table = lake.table(ORDERS)
     for _ in range(2):
-        server_lost(table, [_file("a")])
+        server_lost(server_watch(table), [_file("a")])
     (at_fault,) = (plan := _plan(lake, ["a"])).candidates
     reason = quarantine_reason(plan, at_fault)
     assert reason is not None
@@ -99,7 +98,7 @@ def test_the_newest_note_is_taken_first_then_the_oldest_hints() -> None:
 
 def test_a_file_of_a_rebuild_that_loses_the_server_ends_with_its_notes_though_events_come(lake: Any) -> None:
     """Otherwise its hint would stay and lose the server again. A refused file keeps its state in the ledger."""
-    table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=lake.store.inbox.table_inbox(ORDERS))
+    table = lake.table(ORDERS)
     keys = [f"orders/{i}.csv" for i in range(10)]
     hints = [Hint(key, Rebuild(Replacement(1, 1))) for key in keys]
     lake.store.inbox.put([page := Manifest.create(ORDERS, "rebuild", hints)])
@@ -114,7 +113,10 @@ def test_a_file_of_a_rebuild_that_loses_the_server_ends_with_its_notes_though_ev
         if quarantine_reason(plan, next(candidate for candidate in plan.candidates if candidate.key == keys[7])):
             break
         sets = sets_to_read(plan, [_file(key) for key in keys])
-        server_lost(table, next(some for some in sets if any(file.candidate.key == keys[7] for file in some)))
+        server_lost(
+            server_watch(table),
+            next(some for some in sets if any(file.candidate.key == keys[7] for file in some)),
+        )
         lake.store.inbox.put([Manifest.create(ORDERS, "intake", [Hint(f"new{losses}", Event(f"{losses}#0"))])])
     assert losses == 3
 
@@ -128,15 +130,13 @@ def test_only_the_loss_of_the_server_is_noted(lake: Any, gone: Exception, monkey
         raise gone
 
     work: Any = SimpleNamespace(plan=Plan())
-    inbox, spec = lake.store.inbox.table_inbox(ORDERS), SimpleNamespace(personal=None)
-    table: Any = SimpleNamespace(table_key=ORDERS, lake=lake, inbox=inbox, spec=spec)
-    loading = load.Load(table, work)
+    lake.delta = SimpleNamespace(check_session_alive=lambda: None)
+    loading = load.Load(lake.table(ORDERS), work)
     monkeypatch.setattr(load.Load, "_stage", fail)
-    table.delta = SimpleNamespace(check_session_alive=lambda: None)
     with pytest.raises(PySparkException, match="the connection broke"):
         loading._stage_all([_file("a"), _file("b")])
     assert lake.store.inbox.waiting_manifests() == []
-    table.delta = SimpleNamespace(check_session_alive=lose)
+    lake.delta.check_session_alive = lose
     with pytest.raises(SparkUnreachable, match=r"while it read 2 files of landing\.orders"):
         loading._stage_all([_file("a"), _file("b")])
     with pytest.raises(SparkUnreachable, match=r"while it read a alone of landing\.orders"):
@@ -151,15 +151,11 @@ def test_only_the_loss_of_the_server_is_noted(lake: Any, gone: Exception, monkey
 
 def test_a_producer_whose_files_lose_the_server_one_after_the_other_stops_its_own_table_only(lake: Any) -> None:
     """Each file is quarantined after two losses. Without a quota, N files would cost 2 N restarts of the one server."""
-    tables = {
-        key: SimpleNamespace(table_key=key, lake=lake, inbox=lake.store.inbox.table_inbox(key))
-        for key in (ORDERS, "landing.other")
-    }
-    table: Any = tables[ORDERS]
+    table, other = lake.table(ORDERS), lake.table("landing.other")
     lost = 0
     for number in range(20):
-        require_awake(table, table.inbox.waiting_manifests())
-        error = server_lost(table, [_file(f"{number // 2}")])
+        require_awake(table.table_key, table.inbox.waiting_manifests())
+        error = server_lost(server_watch(table), [_file(f"{number // 2}")])
         lost += 1
         if any(rest_of(manifest.id) for manifest in table.inbox.waiting_manifests()):
             break
@@ -169,10 +165,9 @@ def test_a_producer_whose_files_lose_the_server_one_after_the_other_stops_its_ow
     assert "landing.orders rests until" in str(error)
     assert "materialize its partition by hand" in str(error)
     with pytest.raises(UnavailableError, match=r"no files of landing\.orders are read now.*rests until 20\d\d-.* UTC"):
-        require_awake(table, table.inbox.waiting_manifests())
-    other: Any = tables["landing.other"]
-    server_lost(other, [_file("a")])
-    require_awake(other, other.inbox.waiting_manifests())
+        require_awake(table.table_key, table.inbox.waiting_manifests())
+    server_lost(server_watch(other), [_file("a")])
+    require_awake(other.table_key, other.inbox.waiting_manifests())
     # The listing of the inbox shows it, so that no run is requested; other tables are not affected.
     now = time.time()
     rests = {backlog.folder: backlog.rests for backlog in lake.store.inbox.walk_backlogs()}
@@ -192,14 +187,14 @@ def test_a_producer_that_makes_a_table_for_each_loss_has_one_quota(lake: Any) ->
     resting = []
     for number in range(MAX_LOSSES + 2):
         key = f"landing.found.t{number}"
-        table: Any = SimpleNamespace(table_key=key, lake=lake, inbox=lake.store.inbox.table_inbox(key))
-        server_lost(table, [_file("a")])
+        table = lake.table(key)
+        server_lost(server_watch(table), [_file("a")])
         resting.append(any(rest_of(manifest.id) for manifest in table.inbox.waiting_manifests()))
     assert resting == [False] * (MAX_LOSSES - 1) + [True] * 3
     for key in ("landing.foundry.t", ORDERS):
-        other: Any = SimpleNamespace(table_key=key, lake=lake, inbox=lake.store.inbox.table_inbox(key))
-        server_lost(other, [_file("a")])
-        require_awake(other, other.inbox.waiting_manifests())
+        other = lake.table(key)
+        server_lost(server_watch(other), [_file("a")])
+        require_awake(other.table_key, other.inbox.waiting_manifests())
 
 
 def test_a_table_with_more_manifests_than_a_page_rests_too(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
