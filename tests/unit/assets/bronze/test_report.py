@@ -294,7 +294,7 @@ class World:
         count = SimpleNamespace(load=lambda _: SimpleNamespace(count=lambda: 2))
         session = SimpleNamespace(read=SimpleNamespace(format=lambda _: count))
         delta = SimpleNamespace(table_state=lambda _: self.state, session=session)
-        handles: Any = SimpleNamespace(table=lambda _: table, delta=delta)
+        handles: Any = SimpleNamespace(table=lambda _: table, delta=delta, store=None)
         table = Table(handles, TableKey.decode(ORDERS), ORDERS, spec, birth, batches, ledger)
         monkeypatch.setattr(LakeResource, "open", lambda _: handles)
         self.error: BaseException | None = None

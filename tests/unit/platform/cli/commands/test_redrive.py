@@ -93,6 +93,7 @@ def test_what_would_be_retried_is_printed_for_programs(lake: Any, monkeypatch: p
 
     dead = SimpleNamespace(name="events-dlq", depths=lambda: SimpleNamespace(waiting=0))
     letters = SimpleNamespace(queue=dead, source=SimpleNamespace(name="events"))
+    lake.queues = []
     monkeypatch.setattr(redrive, "dead_letter_queues", lambda *_: [letters])
     assert answer(Kind.DEAD_LETTERS, None).dead_letters == {"events-dlq": 0}
 
