@@ -202,11 +202,10 @@ def test_a_partition_links_to_the_page_of_its_table(page: Page, ui: str) -> None
 
 
 def test_a_backfill_of_many_tables_is_seen_to_make_few_runs(page: Page, ui: str) -> None:
-    page.goto(f"{ui}/assets/bronze?view=overview")
-    page.get_by_text("Backfills in multiple runs, with a maximum of 25 partitions per run").first.wait_for()
     # One partition has a run of its own, and several are a backfill.
     page.goto(f"{ui}/assets/bronze?view=partitions&partition={ORDERS}")
     page.get_by_role("button", name="Materialize").first.click()
     page.get_by_role("button", name="Launch 1 run").wait_for()
     page.get_by_role("button", name="All", exact=True).first.click()
+    page.get_by_text("Backfills in multiple runs, with a maximum of 25 partitions per run").first.wait_for()
     page.get_by_role("button", name="Launch backfill").wait_for()

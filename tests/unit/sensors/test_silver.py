@@ -50,7 +50,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             batches=SimpleNamespace(is_decided=lambda n: n <= answer["decided"]),
             ledger=SimpleNamespace(clock=lambda: Clock(0, answer["recorded"])),
         )
-        yield SimpleNamespace(table=lambda table_key: table, store=store, config=None)
+        yield SimpleNamespace(table=lambda table_key: table, store=store, delta=None, config=None)
 
     def pending_merge(lake: Any, spec: Any) -> Any:
         answer["looks"] += 1
