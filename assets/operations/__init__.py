@@ -1,1 +1,1 @@
-"""Jobs for the operations that a person requests. `follow`: what happens in a lake, for `tidegate tail`."""
+"""Jobs for the operations that a person requests. `activity`: what happens in a lake, for `tidegate tail`."""

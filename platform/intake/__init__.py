@@ -5,7 +5,7 @@ The modules, in the order in which a message and its hints meet them:
 - `tick`: one drain of all queues.
 - `fair_drain`: which queue comes first, and how queues share the tick.
 - `message_routing` and `known_tables`: from messages of events to hints by table. `event_typing`: the
-  types of events. `forwards`: what goes to the outbox.
+  types of events. `forwarded_messages`: what goes to the outbox.
 - `held_events`: events of folders that waited until a day has room for their tables.
 - `row_objects`: from messages of row queues to objects, and hints of these.
 - `store_and_delete`: stores the result, and deletes the messages last.

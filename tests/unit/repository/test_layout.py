@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 import subprocess
@@ -233,3 +234,24 @@ def test_a_planted_break_of_each_rule_of_size_and_imports_is_seen(tmp_path: Path
     assert findings == sorted(f"{name}: {why}" for name, why in misplaced.items() if why)
     assert package_sizes(tmp_path, ("jvm",)) == {"jvm": 17, "jvm/b": 1}
     assert package_circles(tmp_path, ("jvm",), "a") == [["a", "a.b"]]
+
+
+#: Words in code style that the docstring of a package has, and that are not its modules.
+_NO_MODULES = {"tidegate", "tidegate.testing", "docs/commands.schema.json", "scd1", "scd2", "platform/"}
+
+
+def test_a_package_names_modules_that_it_has() -> None:
+    """A docstring that names a module by its old name sends a newcomer nowhere."""
+    packages = [
+        path for path in tracked() if path.name == "__init__.py" and path.relative_to(ROOT).parts[0] in PACKAGES
+    ]
+    assert len(packages) > 60
+    missing = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in packages
+        for name in re.findall(
+            r"`([a-z_][\w./]*)`", ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        )
+        if name not in _NO_MODULES and not (path.parent / name).is_dir() and not (path.parent / f"{name}.py").is_file()
+    ]
+    assert not missing
