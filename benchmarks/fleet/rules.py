@@ -9,8 +9,8 @@ import yaml
 
 from tidegate.assets.bronze.shared_job import SECONDS
 from tidegate.platform.bronze.run import MAX_BATCHES
-from tidegate.platform.core.config.defaults import TableDefaults
 from tidegate.platform.core.config.lake import IntakeSpec
+from tidegate.platform.core.config.table_defaults import TableDefaults
 from tidegate.platform.intake.due_tables import COLD_SMALL_HINTS, MAX_RUNS, MAX_SHARED_TABLES
 from tidegate.platform.intake.tick import RECEIVE_SHARE
 from tidegate.platform.lake.aws.drain import _CHUNK

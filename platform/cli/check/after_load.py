@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import (
     Denied,
     Failed,
@@ -20,6 +19,7 @@ from tidegate.platform.cli.check.findings import (
     make_finding,
     try_call,
 )
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.core.config.after_load import move_target, removes_source
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address

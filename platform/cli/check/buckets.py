@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from tidegate.platform.cli.aws_errors import is_denied
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import (
     Denied,
     Failed,
@@ -24,6 +23,7 @@ from tidegate.platform.cli.check.findings import (
     reach_bucket,
     try_call,
 )
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cli.check.queues import CheckedQueue
 from tidegate.platform.cloud.log_policy import open_logs
 from tidegate.platform.cloud.queue_policy import allows_send

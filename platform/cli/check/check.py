@@ -16,11 +16,11 @@ from rich.text import Text
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.check.after_load import check_after_load
 from tidegate.platform.cli.check.buckets import check_bucket, check_logs
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, findings_answer, make_finding, show
 from tidegate.platform.cli.check.forget import check_forget
 from tidegate.platform.cli.check.glue import check_glue
 from tidegate.platform.cli.check.inventory import check_inventories, check_inventory
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cli.check.lake import (
     check_born,
     check_discovered,

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from tidegate.platform.cli.answers.answer import Answer
 from tidegate.platform.cli.aws_errors import explain_aws, is_denied
-from tidegate.platform.cli.check.catalog import Check
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cloud.arns import Address
 from tidegate.platform.core.wording import first_line, one_line
 from tidegate.platform.lake.aws.answers import status_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import partial
 
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, make_finding
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.forgetting.request import ForgetRequest
 from tidegate.platform.core.forgetting.subject_columns import lost_columns, subject_is_missing

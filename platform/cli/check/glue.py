@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any
 
 from tidegate.platform.catalog import sync_catalog
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, make_finding, try_call
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.core.config.lake import CatalogSpec
 from tidegate.platform.lake.lake import Lake
 

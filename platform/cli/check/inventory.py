@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, make_finding
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.enable import compare_inventories
 from tidegate.platform.core.config.table import TableSpec

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import (
     Failed,
     Finding,
@@ -20,6 +19,7 @@ from tidegate.platform.cli.check.findings import (
     reach_bucket,
     try_call,
 )
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
 from tidegate.platform.core.config.after_load import move_target

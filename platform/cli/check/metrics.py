@@ -7,8 +7,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Finding, call_permitted, make_finding
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.core.health.metrics import NAMESPACE
 from tidegate.platform.lake.aws.answers import code_of
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, call_permitted, make_finding, try_call
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cloud.queue_policy import other_senders
 from tidegate.platform.cloud.requirements import (
     DEAD_LETTER_ARN,

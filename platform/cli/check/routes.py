@@ -10,8 +10,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, call_permitted, make_finding, try_call
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.queues import QueueSpec
 from tidegate.platform.core.config.routes import RouteSpec

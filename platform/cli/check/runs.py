@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Finding
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cli.dagster_storage import DagsterNotAsked, last_failures
 
 

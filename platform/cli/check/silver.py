@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import PySparkException
 
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, make_finding
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.core.catalog.descriptions import unknown_descriptions
 from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.table import TableSpec

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, make_finding
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cli.check.queues import CheckedQueue
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.lake.secret_text import explain_exposure

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.platform.cli.answers.answer import print_answer
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, findings_answer, make_finding, show
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cli.check.runs import check_runs
 from tidegate.platform.cli.commands.doctor_logs import LogDoctor
 from tidegate.platform.cli.environment import client

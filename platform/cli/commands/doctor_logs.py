@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed, Finding, make_finding
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.core.keys.s3_address import S3Address, spellings
 from tidegate.platform.lake.aws.commit_table import CommitEntry, CommitTable, choose_spelling, is_ours
 from tidegate.platform.lake.aws.s3 import Listed, ObjectStore

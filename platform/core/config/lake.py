@@ -19,13 +19,13 @@ from pydantic import (
 )
 
 from tidegate.platform.core.config.cross_checks import lake_problems, route_problems
-from tidegate.platform.core.config.defaults import TableDefaults, describe_as_defaults
 from tidegate.platform.core.config.event_types import EventTypeRule
 from tidegate.platform.core.config.fields import Bucket, Cron, Model, Name, Root, Text, convert_value
 from tidegate.platform.core.config.personal import ForgetSpec
 from tidegate.platform.core.config.queues import QueueSpec as QueueSpec
 from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.config.table import TableSpec as TableSpec
+from tidegate.platform.core.config.table_defaults import TableDefaults, describe_as_defaults
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.costs.figures import FIGURES
 from tidegate.platform.core.errors import BadSetting

@@ -10,7 +10,6 @@ from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_v
 
 from tidegate.platform.core.config.after_load import AfterLoad, move_target, removes_source
 from tidegate.platform.core.config.csv_options import CsvOptions
-from tidegate.platform.core.config.defaults import TableDefaults
 from tidegate.platform.core.config.fields import (
     Folder,
     Name,
@@ -27,6 +26,7 @@ from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.queues import RowQueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import reserved_in_bronze
+from tidegate.platform.core.config.table_defaults import TableDefaults
 from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.keys.file_format import (

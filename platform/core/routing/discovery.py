@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-from tidegate.platform.core.config.defaults import TableDefaults
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.config.table_defaults import TableDefaults
 from tidegate.platform.core.keys.file_format import FormatName, mode_of
 from tidegate.platform.core.keys.table_key import TableKey
 

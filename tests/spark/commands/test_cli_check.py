@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from tests.spark.conftest import Shell
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.check import run_check
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cli.check.lake import check_spark
 from tidegate.platform.cli.check.silver import check_silver
 from tidegate.platform.cli.errors import CommandError

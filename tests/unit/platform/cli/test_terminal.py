@@ -8,8 +8,8 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Finding, show
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cli.terminal import Terminal, command_console
 from tidegate.platform.core.wording import one_line, show_controls
 

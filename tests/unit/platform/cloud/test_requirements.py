@@ -13,8 +13,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tidegate.platform.cli.check.buckets import check_bucket, check_logs
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.findings import Failed
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cli.check.queues import CheckedQueue, check_queue
 from tidegate.platform.cli.commands.doctor import check_table
 from tidegate.platform.cloud.commit_table import CommitTable

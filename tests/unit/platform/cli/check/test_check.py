@@ -28,9 +28,9 @@ from tests.support.lakes.objects import Objects
 from tidegate.platform.cli.aws_errors import explain_aws
 from tidegate.platform.cli.check import check as check_module
 from tidegate.platform.cli.check.buckets import check_bucket
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.check import conclude, findings, parse_address, run_check
 from tidegate.platform.cli.check.findings import Failed, Finding, call_permitted, make_finding
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cli.check.lake import (
     check_discovered,
     check_registered,

@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from tidegate.platform.cli.check.catalog import Check
 from tidegate.platform.cli.check.check import run_check
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, findings_answer, make_finding, show
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.main import app
 
