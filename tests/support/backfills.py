@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import sys
 import time
@@ -27,15 +28,16 @@ AT_ONCE: Mapping[str, Any] = {
     "run_coordinator": {"module": "dagster._core.run_coordinator", "class": "DefaultRunCoordinator"},
 }
 _MAX_ITERATIONS = 9
-#: What the code location of this module has.
-served: dg.Definitions
+#: Dagster keeps what it read from a module's attribute, so each code location has an attribute of its own.
+_numbers = itertools.count()
 
 
 @contextmanager
 def serving(definitions: dg.Definitions, instance: dg.DagsterInstance) -> Iterator[Any]:
     """Yield a workspace whose code location has these definitions."""
-    globals()["served"] = definitions
-    target = LoadableTargetOrigin(executable_path=sys.executable, module_name=__name__, attribute="served")
+    attribute = f"served_{next(_numbers)}"
+    globals()[attribute] = definitions
+    target = LoadableTargetOrigin(executable_path=sys.executable, module_name=__name__, attribute=attribute)
     origin = InProcessCodeLocationOrigin(loadable_target_origin=target, location_name="tidegate")
     with create_test_daemon_workspace_context(InProcessWorkspaceLoadTarget(origin), instance) as workspace:
         yield workspace

@@ -84,7 +84,7 @@ def found_keys(
     history, are_dumps = rows.rules.history, rows.rules.are_dumps
     reads: list[Callable[[], Any]] = [partial(bronze_rows, lake.delta, rows, condition, version, is_one=is_one)]
     silver_of = partial(silver_times, is_one=is_one) if history else silver_rows
-    reads.append(partial(silver_of, lake, rows, condition))
+    reads.append(partial(silver_of, lake.delta, rows, condition))
     if are_dumps:
         reads.append(partial(dump_orders, lake, rows, mark, version if dumps_version is None else dumps_version))
     bronze, silver, *dumps = parallel(lambda read: read(), reads)

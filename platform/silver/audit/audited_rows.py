@@ -181,17 +181,17 @@ def _bronze_row(rows: KeyRows, row: Row, decisions: Mapping[tuple[str, int | Non
     return BronzeRow(key_row, _address(rows, file), decisions.get((file, n)))
 
 
-def silver_rows(lake: Lake, rows: KeyRows, condition: str) -> dict[str, FoundRow]:
+def silver_rows(delta: Delta, rows: KeyRows, condition: str) -> dict[str, FoundRow]:
     """Return the rows of silver, tombstones too, by the key as JSON.
 
     Args:
-        lake: reads the table.
+        delta: reads the table.
         rows: queries of the table.
         condition: over the columns of silver, true for the wanted keys.
     """
     if not rows.work.silver.exists:
         return {}
-    found = lake.delta.session.sql(
+    found = delta.session.sql(
         f"SELECT {rows.key} AS _key, {DELETED}, {CHANGED_BATCH}, CAST({CHANGED_AT} AS STRING) AS {CHANGED_AT}, "
         f"{rows.common_values(silver=True)} AS _values FROM {delta_table(rows.work.location)} WHERE {condition}"
     ).collect()

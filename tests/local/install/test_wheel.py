@@ -194,7 +194,7 @@ def test_the_wheel_has_every_file_of_its_packages(wheel: Path) -> None:
     there = {f"tidegate/{path.relative_to(ROOT)}" for each in folders for path in (ROOT / each).rglob("*.py")}
     there |= {f"tidegate/{path.name}" for path in (ROOT / "tidegate").glob("*.py")} | {"tidegate/py.typed"}
     there = {name for name in there if not name.startswith("tidegate/platform/jvm/")}
-    data = {"dagster.yaml", "dagster-fork.yaml", "dagster-guest.yaml"}
+    data = {f"dagster{kind}.yaml" for kind in ("", "-fork", "-guest", "-postgres")}
     data |= {"demo/lake.yaml", "demo/events/lake.yaml", "demo/storage/lake.yaml"}
     assert packed == there | {f"tidegate/platform/{name}" for name in data}
 
