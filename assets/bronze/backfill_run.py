@@ -11,11 +11,10 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.bronze.report import TableReport
-from tidegate.assets.bronze.shared_run import SharedRun, bring_up_to_date, find_lost_server
+from tidegate.assets.bronze.shared_run import SharedRun, bring_up_to_date, failure_text, find_lost_server
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.runs.held_tables import AT_WORK, FAILED_TAG, TURN_TAG, RunTables, is_range
 from tidegate.assets.runs.tags import BACKFILL, TRIGGER_TAG
-from tidegate.platform.core.wording import first_few, first_line
 from tidegate.platform.lake.lake import Lake
 
 #: Tables of one run of a backfill. The fixed costs of a run, some CPU seconds, are divided by them. More would save
@@ -25,7 +24,6 @@ MAX_TABLES = 25
 _NOTE_SECONDS, _ATTEMPT_SECONDS = 300.0, 5.0
 #: Seconds after which a table that another run has for all this time is left. The partition is then shown as failed.
 _WAIT_SECONDS = 3600.0
-_MAX_LISTED_FAILURES = 20
 
 
 class TurnNotes:
@@ -119,12 +117,11 @@ def run_backfill(
     held = partial(has_other_run, instance, names, context.run_id)
     shared = SharedRun(work_in_turn, held, partial(find_lost_server, lake), has_time, wait)
     yield from bring_up_to_date(context, names, page, shared, tables)
-    failed = {**{table: first_line(error) for table, error in shared.failed.items()}, **shared.left}
+    failed = shared.reasons | shared.left
     if failed:
         instance.add_run_tags(context.run_id, {FAILED_TAG: json.dumps(list(failed))})
-        lines = first_few([f"{table}: {why}" for table, why in failed.items()], _MAX_LISTED_FAILURES)
-        summary = f"{len(failed)} of {len(tables)} tables failed; materialize their partitions again:"
-        raise dg.Failure("\n".join([summary, *lines]), allow_retries=False)
+        verdict = failure_text(failed, len(tables), "materialize their partitions again")
+        raise dg.Failure(verdict, allow_retries=False)
 
 
 def has_other_run(instance: dg.DagsterInstance, names: LakeNames, run_id: str, table: str) -> bool:

@@ -1,7 +1,7 @@
 """One run for several tables, so that tables with few files share the fixed costs of a run."""
 
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import dagster as dg
@@ -78,9 +78,24 @@ class SharedRun:
         """
         if not self.failed:
             return None
-        lines = [f"{table}: {first_line(error)}" for table, error in self.failed.items()]
-        shown = first_few(lines, _MAX_LISTED_FAILURES)
-        return "\n".join([f"{len(self.failed)} of {tables} tables failed; each gets a run of its own next:", *shown])
+        return failure_text(self.reasons, tables, "each gets a run of its own next")
+
+    @property
+    def reasons(self) -> dict[str, str]:
+        """The first line of the error of each table that failed."""
+        return {table: first_line(error) for table, error in self.failed.items()}
+
+
+def failure_text(reasons: Mapping[str, str], tables: int, remedy: str) -> str:
+    """Return the error text of a run of several tables.
+
+    Args:
+        reasons: why tables failed, by table.
+        tables: number of tables in the run.
+        remedy: what comes next, or what to do.
+    """
+    lines = first_few([f"{table}: {why}" for table, why in reasons.items()], _MAX_LISTED_FAILURES)
+    return "\n".join([f"{len(reasons)} of {tables} tables failed; {remedy}:", *lines])
 
 
 def bring_up_to_date(

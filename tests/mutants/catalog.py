@@ -654,8 +654,8 @@ MUTANTS = (
         "a backfill counts a table that it left out as done",
         3,
         "run_backfill",
-        "for table, error in shared.failed.items()}, **shared.left}",
-        "for table, error in shared.failed.items()}}",
+        "shared.reasons | shared.left",
+        "shared.reasons",
         ("tests/unit/assets/bronze/test_backfill_run.py::test_a_table_that_stays_with_another_run_is_shown_as_failed",),
     ),
     Mutant(
