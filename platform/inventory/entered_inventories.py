@@ -57,7 +57,7 @@ def inventories_in_history(
         key: the table.
         batches: its batches.
         ledger: its ledger.
-        delta: the door to tables.
+        delta: reads and writes tables.
         birth: of the table.
         after: number of a batch. Only inventories of later batches are returned.
 

@@ -84,7 +84,7 @@ def vacuum_all(delta: Delta, store: LakeStore, location: str, keep: timedelta) -
     VACUUM reads the log and lists the folder each time that it is asked, so it is asked again only if files were left.
 
     Args:
-        delta: the door to tables.
+        delta: reads and writes tables.
         store: the lake's own objects.
         location: `s3a://` URI of the table.
         keep: not less than `retention`.

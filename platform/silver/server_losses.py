@@ -27,7 +27,7 @@ def record_server_loss(config: LakeConfig, delta: Delta, losses: Losses, name: s
 
     Args:
         config: the lake.yaml.
-        delta: the door to tables.
+        delta: reads and writes tables.
         losses: the losses of the Spark server.
         name: of the silver table whose rows are read.
     """

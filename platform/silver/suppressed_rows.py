@@ -82,7 +82,7 @@ def stored_forgotten(
     """Yield views of what a silver table has of suppressed subjects, and of its other rows.
 
     Args:
-        delta: the door to tables.
+        delta: reads and writes tables.
         store: the lake's own objects.
         spec: its configuration.
         birth: its birth record, if it was born.

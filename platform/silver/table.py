@@ -175,7 +175,7 @@ def follow_lake_yaml(delta: Delta, work: PendingMerge, rules: MergeRules, log: C
     """Record in a silver table that exists with which options of lake.yaml its next rows are merged.
 
     Args:
-        delta: the door to tables.
+        delta: reads and writes tables.
         work: what is pending.
         rules: what a row of bronze is in silver.
         log: called with each option that has changed.
@@ -265,7 +265,7 @@ def renew_subject_record(delta: Delta, work: PendingMerge, version: int) -> None
     """Record that a rebuild of the whole table gave every row the subject where the present options have it.
 
     Args:
-        delta: the door to tables.
+        delta: reads and writes tables.
         work: what was rebuilt.
         version: Delta version of the rebuild. If another commit came after it, its rows may be by other options.
     """
@@ -340,7 +340,7 @@ def make_private(
     """Give a silver table that exists the property, if it does not have it: lake.yaml or the columns have changed.
 
     Args:
-        delta: the door to tables.
+        delta: reads and writes tables.
         location: `s3a://` URI of the silver table.
         state: state of the silver table.
         spec: its configuration.

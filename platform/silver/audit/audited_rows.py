@@ -83,7 +83,7 @@ def bronze_rows(
     """Return the newest `MAX_ROWS` + 1 rows of bronze of each key, by the key as JSON.
 
     Args:
-        delta: the door to tables.
+        delta: reads and writes tables.
         rows: queries of the table.
         condition: over the columns of silver, true for the wanted keys.
         version: Delta version of bronze. None: the newest.
