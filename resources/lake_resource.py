@@ -21,8 +21,9 @@ from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.lake.aws.caller import caller
 from tidegate.platform.lake.lake import Lake, open_lake
 from tidegate.platform.lake.settings import Settings
-from tidegate.platform.lake.spark.remote import REMOTE, TOKEN, SparkRemote
+from tidegate.platform.lake.spark.remote import REMOTE, SparkRemote
 from tidegate.platform.lake.spark.session import hide_token_in_errors, release
+from tidegate.platform.lake.spark.token_source import TOKEN, TokenSource
 from tidegate.resources.aws_resource import AwsResource
 
 #: Key of the resource of a lake without a name, and the argument of each step that takes it.
@@ -68,7 +69,8 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
     Attributes:
         lake_yaml: path of the configuration.
         spark_remote: `sc://host:port` of the Spark Connect server.
-        spark_token: token that the server requires, if any.
+        spark_token: token that the server requires, if any. Without it, a file or a command that the environment names
+            gives the token at each connection (see `TokenSource`).
         aws: clients for S3 and SQS.
     """
 
@@ -99,7 +101,8 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         Raises:
             ValueError: `spark_remote` is not an address.
         """
-        spark = SparkRemote.parse(self.spark_remote, self.spark_token)
+        source = None if self.spark_token else TokenSource.from_environ(os.environ)
+        spark = SparkRemote.parse(self.spark_remote, self.spark_token, source)
         return Settings(Path(self.lake_yaml), spark, self.aws.aws, dict(os.environ))
 
     def open(self) -> Lake:

@@ -111,15 +111,13 @@ class LocalAws(RunningServer):
         while time.monotonic() < end:
             if not self.process.alive:
                 raise UnavailableError(
-                    f"the local AWS ended at start with exit code {self.process.returncode}; "
-                    f"see {self.process.log}\n{self.process.tail()}"
+                    f"the local AWS ended at start with exit code {self.process.returncode}; {self.process.log_hint}"
                 )
             if self._is_healthy():
                 return
             time.sleep(0.05)
         raise UnavailableError(
-            f"the local AWS did not answer on port {self.port} within {deadline:.0f} s; "
-            f"see {self.process.log}\n{self.process.tail()}"
+            f"the local AWS did not answer on port {self.port} within {deadline:.0f} s; {self.process.log_hint}"
         )
 
     def _is_healthy(self) -> bool:

@@ -170,13 +170,12 @@ class DagsterProcesses:
         while time.monotonic() < end:
             if not process.alive:
                 raise UnavailableError(
-                    f"the Dagster {name} ended at start with exit code {process.returncode}; "
-                    f"see {process.log}\n{process.tail()}"
+                    f"the Dagster {name} ended at start with exit code {process.returncode}; {process.log_hint}"
                 )
             if ready():
                 return
             time.sleep(0.2)
-        raise UnavailableError(f"the Dagster {name} was not ready in time; see {process.log}\n{process.tail()}")
+        raise UnavailableError(f"the Dagster {name} was not ready in time; {process.log_hint}")
 
     def _has_daemon_heartbeat(self, since: float) -> bool:
         with self.instance() as instance:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, Future, wait
 from contextlib import ExitStack
 from pathlib import Path
-from types import FrameType
 
 from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.errors import UnavailableError
@@ -20,11 +18,12 @@ from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.extras import require_extra
 from tidegate.platform.local.process.ports import require_free
 from tidegate.platform.local.process.process import RunningServer
+from tidegate.platform.local.process.signals import wait_for_signal
 from tidegate.platform.local.process.supervisor import Supervisor
 from tidegate.platform.local.provision import Clients, provision
-from tidegate.platform.local.spark.conf import LOG_STORE
 from tidegate.platform.local.spark.jars import jars_folder, require_java
 from tidegate.platform.local.spark.server import SparkServer
+from tidegate.platform.local.spark.server_settings import LOG_STORE
 from tidegate.platform.local.stack_file import StackInfo, StackLock, client_environ, remove_stack, write_stack
 
 _STARTED_WITHIN = 180.0
@@ -185,8 +184,7 @@ class LocalStack(RunningServer):
         if self._started and not self.aws.alive:
             assert self.aws.process is not None
             raise UnavailableError(
-                f"the local AWS died: stop and start the local platform; see {self.aws.process.log}\n"
-                f"{self.aws.process.tail()}"
+                f"the local AWS died: stop and start the local platform; {self.aws.process.log_hint}"
             )
 
     def run_until_signal(self, tick: Callable[[], None] | None = None) -> int:
@@ -201,24 +199,13 @@ class LocalStack(RunningServer):
         Raises:
             UnavailableError: a part died meanwhile and is not restarted.
         """
-        came = threading.Event()
-        number = 0
 
-        def note(received: int, frame: FrameType | None) -> None:
-            nonlocal number
-            number = received
-            came.set()
+        def look() -> None:
+            self.check()
+            if tick is not None:
+                tick()
 
-        before = {each: signal.signal(each, note) for each in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            while not came.wait(1.0):
-                self.check()
-                if tick is not None:
-                    tick()
-            return number
-        finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
+        return wait_for_signal(look)
 
     def _stop_servers(self) -> None:
         with ExitStack() as each:  # stops both, even if one raises

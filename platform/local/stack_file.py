@@ -44,7 +44,7 @@ _VARIABLES = frozenset(
     }
 )
 #: How the names of variables begin that name a server, or hold what only that server may see.
-_SERVER_PREFIXES = ("AWS_", "SPARK_")
+_SERVER_PREFIXES = ("AWS_", "SPARK_", "TIDEGATE_SPARK_")
 #: Seconds for which a command that looks whether the lock is held may hold it.
 _PROBE_LOCK_SECONDS = 1.0
 #: A shell that reads this file becomes a client of the platform.

@@ -3770,10 +3770,40 @@ MUTANTS = (
         ("tests/unit/platform/core/infer/test_guess.py::test_csv_options_and_columns",),
     ),
     Mutant(
+        "an error shows a token that the server had before",
+        11,
+        "SparkRemote.hide",
+        "self.source.given if self.source",
+        "self.source.given[-1:] if self.source",
+        (
+            "tests/unit/platform/lake/spark/test_token_source.py::test_a_file_is_read_at_each_connection_and_old_tokens_stay_hidden",
+        ),
+    ),
+    Mutant(
+        "a token that the server refuses counts for the rest of its minute",
+        11,
+        "probe",
+        "    remote.source.forget()\n",
+        "",
+        (
+            "tests/unit/platform/lake/spark/test_token_source.py::test_the_answer_of_a_command_counts_until_the_server_refuses_it",
+        ),
+    ),
+    Mutant(
+        "the file of a new token may be read by others",
+        11,
+        "make_token_file",
+        "0o600",
+        "0o644",
+        (
+            "tests/unit/platform/local/spark/test_deployment_server.py::test_a_token_file_is_made_once_and_only_for_its_owner",
+        ),
+    ),
+    Mutant(
         "the Spark server starts where another process has its port on the loopback of IPv6",
         11,
-        "SparkServer.start",
-        '            self._held = hold_for_localhost(self.port, "Spark Connect server", "--spark-port")\n',
+        "ConnectServer.start",
+        '            self._held = hold_for_localhost(self.port, "Spark Connect server", self._port_option)\n',
         "            pass\n",
         ("tests/local/stack/test_ports_and_jars.py::test_nobody_else_is_what_clients_of_localhost_reach",),
     ),

@@ -1,4 +1,4 @@
-"""Commands that run until Ctrl-C: the local platform, and the server of webhooks."""
+"""Commands that run until Ctrl-C: the local platform, and the servers of Spark and of webhooks."""
 
 from __future__ import annotations
 
@@ -51,6 +51,45 @@ def dev(
         ui_port=ui_port,
         workspace=workspace,
     )
+
+
+@processes.command()
+def spark(
+    lake: LakeFile = None,
+    home: Annotated[Path, typer.Option(help="Folder for the server's files.")] = Path(".tidegate/spark"),
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for every network.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the server.")] = 15002,
+    health_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of /readyz and /livez, 0 for a free one.")
+    ] = 15003,
+    master: Annotated[
+        str, typer.Option(help="Spark's master: this machine, or spark://…, k8s://… or yarn.")
+    ] = "local[*]",
+    memory: Annotated[
+        str | None, typer.Option(help="Heap, such as 6g; default: half of the memory of the machine or container.")
+    ] = None,
+    conf: Annotated[
+        list[str] | None, typer.Option(help="A further setting, spark.name=value; may be given again.")
+    ] = None,
+    print_for: Annotated[
+        Path | None,
+        typer.Option(
+            "--print",
+            metavar="FOLDER",
+            help="Only print the settings for a server that you start, with the jars in this folder.",
+        ),
+    ] = None,
+) -> None:
+    """Run a Spark Connect server for your lake on AWS until Ctrl-C or SIGTERM."""
+    from tidegate.platform.cli.commands.spark import parse_settings, print_settings, run_spark
+    from tidegate.platform.local.spark.deployment_server import DeployedSettings, default_memory
+
+    if print_for is not None:
+        print_settings(print_for)
+        return
+    more = parse_settings(conf or ())
+    wanted = DeployedSettings("", None, host, port, master, memory or default_memory(), more)
+    run_spark(command_console(), lake, home, wanted, health_port)
 
 
 @processes.command()

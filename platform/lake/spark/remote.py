@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from urllib.parse import quote, unquote, urlsplit
 
 from tidegate.platform.core.errors import BadSetting
+from tidegate.platform.lake.spark.token_source import TOKEN, TokenSource
 
-#: Variables of PySpark's own client: an environment that works for Tidegate works for any PySpark client.
-REMOTE, TOKEN = "SPARK_REMOTE", "SPARK_CONNECT_AUTHENTICATE_TOKEN"
+#: A variable of PySpark's own client, as `TOKEN`: an environment that works for Tidegate works for any PySpark client.
+REMOTE = "SPARK_REMOTE"
 _DEFAULT = "sc://localhost:15002"
 _EXAMPLE = "write sc://host:port, or sc://host:443/;use_ssl=true"
 
@@ -20,15 +21,17 @@ class SparkRemote:
 
     Attributes:
         address: `sc://host:port` with PySpark's parameters if any, but without a token.
-        token: the token that the server requires; None if it requires none.
+        token: the token that the server requires; None if it requires none, or if `source` has it.
+        source: where the token is read at each connection.
     """
 
     address: str
     token: str | None = field(default=None)
+    source: TokenSource | None = field(default=None)
 
     @classmethod
-    def parse(cls, text: str, token: str | None = None) -> SparkRemote:
-        """Parse an address as PySpark writes it. A token in the address takes precedence over the argument.
+    def parse(cls, text: str, token: str | None = None, source: TokenSource | None = None) -> SparkRemote:
+        """Parse an address as PySpark writes it. A token in the address takes precedence over the other arguments.
 
         Raises:
             BadSetting: the text is not such an address. The message does not repeat the text.
@@ -49,37 +52,44 @@ class SparkRemote:
                     f"a parameter of {REMOTE} is not name=value, with %3D for a = in the value: {_EXAMPLE}"
                 )
             if name == "token":
-                token = unquote(value)
+                token, source = unquote(value), None
             else:
                 kept.append(parameter)
-        return cls(";".join([f"{base.rstrip('/')}/", *kept]) if kept else base.rstrip("/"), token or None)
+        return cls(";".join([f"{base.rstrip('/')}/", *kept]) if kept else base.rstrip("/"), token or None, source)
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> SparkRemote:
         """Return the server that an environment names; by default a server on this machine.
 
         Raises:
-            ValueError: see `parse`.
+            ValueError: see `parse` and `TokenSource.from_environ`.
         """
-        return cls.parse(environ.get(REMOTE) or _DEFAULT, environ.get(TOKEN))
+        return cls.parse(environ.get(REMOTE) or _DEFAULT, environ.get(TOKEN), TokenSource.from_environ(environ))
 
     @property
     def url(self) -> str:
-        """The whole address with the token. Only PySpark may receive it."""
-        if self.token is None:
+        """The whole address with the token of now. Only PySpark may receive it.
+
+        Raises:
+            SparkUnreachable: the token cannot be read now.
+        """
+        token = self.source.read() if self.source else self.token
+        if token is None:
             return self.address
-        return f"{self.address}{';' if ';' in self.address else '/;'}token={quote(self.token, safe='')}"
+        return f"{self.address}{';' if ';' in self.address else '/;'}token={quote(token, safe='')}"
 
     @property
     def environ(self) -> dict[str, str]:
         """The variables that give this address to another process."""
+        if self.source:
+            return {REMOTE: self.address, self.source.variable: self.source.value}
         return {REMOTE: self.address} | ({} if self.token is None else {TOKEN: self.token})
 
     def hide(self, text: str) -> str:
         """Return a text from elsewhere, without the token."""
-        if self.token is None:
-            return text
-        return text.replace(quote(self.token, safe=""), "…").replace(self.token, "…")
+        for token in self.source.given if self.source else filter(None, [self.token]):
+            text = text.replace(quote(token, safe=""), "…").replace(token, "…")
+        return text
 
     def __str__(self) -> str:
         return self.address.partition(";")[0].rstrip("/")

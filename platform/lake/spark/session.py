@@ -20,8 +20,9 @@ from pyspark.sql.connect.plan import CachedRelation
 from pyspark.sql.connect.proto import AnalyzePlanRequest, ReleaseSessionRequest, SparkConnectServiceStub
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-from tidegate.platform.lake.spark.remote import TOKEN, SparkRemote
+from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
+from tidegate.platform.lake.spark.token_source import TOKEN
 
 #: Seconds after which the server is asked again to end what takes too long.
 _INTERRUPT_RETRY_SECONDS = 0.5
@@ -36,7 +37,7 @@ def probe(remote: SparkRemote, deadline: float = 5.0) -> str:
     """Ask the server at `remote` for its version.
 
     PySpark's own client retries a dead server for ten minutes and `getOrCreate` succeeds on a closed port, so
-    this call comes first.
+    this call comes first. A token that is refused is read again once, because a newer one may be there by now.
 
     Args:
         remote: its address.
@@ -48,6 +49,19 @@ def probe(remote: SparkRemote, deadline: float = 5.0) -> str:
     Raises:
         SparkUnreachable: nothing listens there, the listener does not answer in time, or it refuses us.
     """
+    try:
+        return _ask_version(remote, deadline)
+    except grpc.RpcError as error:
+        if remote.source is None or error.code() != grpc.StatusCode.UNAUTHENTICATED:
+            raise SparkUnreachable(_format_error(remote, deadline, error)) from None
+    remote.source.forget()
+    try:
+        return _ask_version(remote, deadline)
+    except grpc.RpcError as error:
+        raise SparkUnreachable(_format_error(remote, deadline, error)) from None
+
+
+def _ask_version(remote: SparkRemote, deadline: float) -> str:
     builder = DefaultChannelBuilder(remote.url)
     session = str(uuid.uuid4())
     request = AnalyzePlanRequest(session_id=session, spark_version=AnalyzePlanRequest.SparkVersion())
@@ -57,11 +71,8 @@ def probe(remote: SparkRemote, deadline: float = 5.0) -> str:
     metadata = list(builder.metadata())
     with builder.toChannel() as channel:
         stub = SparkConnectServiceStub(channel)  # type: ignore[no-untyped-call]
-        try:
-            reply = stub.AnalyzePlan(request, timeout=deadline, metadata=metadata)
-            stub.ReleaseSession(release, timeout=deadline, metadata=metadata)
-        except grpc.RpcError as error:
-            raise SparkUnreachable(_format_error(remote, deadline, error)) from None
+        reply = stub.AnalyzePlan(request, timeout=deadline, metadata=metadata)
+        stub.ReleaseSession(release, timeout=deadline, metadata=metadata)
         return str(reply.spark_version.version)
 
 
@@ -79,7 +90,8 @@ def _format_error(remote: SparkRemote, deadline: float, error: grpc.RpcError) ->
             "check SPARK_REMOTE, or restart the server"
         )
     if code == grpc.StatusCode.UNAUTHENTICATED:
-        return f"the Spark Connect server at {remote} refuses this client ({details}): set {TOKEN} to its token"
+        where = f"set {TOKEN} to its token" if remote.source is None else f"{remote.source} must have its token"
+        return f"the Spark Connect server at {remote} refuses this client ({details}): {where}"
     return f"the Spark Connect server at {remote} refused a version request ({code.name}: {details})"
 
 
@@ -180,15 +192,15 @@ def release(session: SparkSession, remote: SparkRemote, deadline: float = 5.0) -
     connected = cast(ConnectSession, session)
     if connected.client.is_closed:
         return
-    builder = DefaultChannelBuilder(remote.url)
     request = ReleaseSessionRequest(session_id=connected.session_id)
     request.user_context.user_id = connected.client._user_id or ""
-    with builder.toChannel() as channel:
-        stub = SparkConnectServiceStub(channel)  # type: ignore[no-untyped-call]
-        try:
+    try:
+        builder = DefaultChannelBuilder(remote.url)
+        with builder.toChannel() as channel:
+            stub = SparkConnectServiceStub(channel)  # type: ignore[no-untyped-call]
             stub.ReleaseSession(request, timeout=deadline, metadata=list(builder.metadata()))
-        except grpc.RpcError:
-            return  # to close it here would wait for the calls that are under way
+    except (SparkUnreachable, grpc.RpcError):
+        return  # to close it here would wait for the calls that are under way
     connected.release_session_on_close = False
     connected.stop()
 

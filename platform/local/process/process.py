@@ -12,6 +12,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -29,10 +30,10 @@ class Process:
         name: name of the child in error messages ("Spark server").
         pid: process id of the child. The guard, not the child, leads the process group.
         guard_pid: process id of the guard, which ends shortly after the child.
-        log: file with stdout and stderr of the child.
+        log: file with stdout and stderr of the child; None if both are the stderr of this process.
     """
 
-    def __init__(self, name: str, pid: int, guard: subprocess.Popen[bytes], control: int, log: Path) -> None:
+    def __init__(self, name: str, pid: int, guard: subprocess.Popen[bytes], control: int, log: Path | None) -> None:
         self.name = name
         self.pid = pid
         self.guard_pid = guard.pid
@@ -55,12 +56,17 @@ class Process:
         """Raise UnavailableError if the child has died."""
         if not self.alive:
             raise UnavailableError(
-                f"the {self.name} died with exit code {self.returncode}; see {self.log}, then start again"
+                f"the {self.name} died with exit code {self.returncode}; {_where(self.log)}, then start again"
             )
 
     def tail(self, lines: int = 20) -> str:
-        """Return the last lines of the log, for error messages."""
-        return tail(self.log, lines)
+        """Return the last lines of the log; empty if it is not a file."""
+        return tail(self.log, lines) if self.log is not None else ""
+
+    @property
+    def log_hint(self) -> str:
+        """The end of an error message: where the log is, with its last lines if it is a file."""
+        return f"{_where(self.log)}\n{self.tail()}".rstrip("\n")
 
     def kill(self) -> None:
         """Kill the child with SIGKILL, as a crash would. The guard ends what the child has started."""
@@ -80,7 +86,7 @@ class Process:
             return self._guard.wait(deadline)
         except subprocess.TimeoutExpired:
             raise UnavailableError(
-                f"{self.name} (pid {self.pid}) did not end within {deadline:.0f} s; see {self.log}"
+                f"{self.name} (pid {self.pid}) did not end within {deadline:.0f} s; {_where(self.log)}"
             ) from None
 
     def stop(self, deadline: float = 10.0) -> None:
@@ -103,17 +109,17 @@ def spawn(
     name: str,
     command: Sequence[str],
     *,
-    log: Path,
+    log: Path | None,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     grace: float = 10.0,
 ) -> Process:
-    """Start `command` in its own session. Its stdout and stderr are appended to `log`.
+    """Start `command` in its own session. Its stdout and stderr are appended to `log`, or go to our stderr.
 
     Args:
         name: name of the child in error messages.
         command: program and arguments.
-        log: file to append to; its folder is created.
+        log: file to append to; its folder is created. None takes the stderr of this process.
         env: the whole environment of the child; None takes that of this process.
         cwd: working directory; None takes that of this process.
         grace: seconds between SIGTERM and SIGKILL when this process dies.
@@ -121,10 +127,11 @@ def spawn(
     Raises:
         UnavailableError: the guard could not start the command.
     """
-    log.parent.mkdir(parents=True, exist_ok=True)
+    if log is not None:
+        log.parent.mkdir(parents=True, exist_ok=True)
     control_read, control_write = os.pipe()
     try:
-        with log.open("ab") as sink:
+        with log.open("ab") if log is not None else nullcontext() as sink:
             guard = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(_GUARD), str(control_read), str(grace), *command],
                 stdin=subprocess.DEVNULL,
@@ -148,8 +155,12 @@ def spawn(
         raise
     if pid is None:
         os.close(control_write)
-        raise UnavailableError(f"{name} could not be started ({command[0]}); see {log}\n{tail(log)}")
+        raise UnavailableError(f"{name} could not be started ({command[0]}); {_where(log)}")
     return Process(name, pid, guard, control_write, log)
+
+
+def _where(log: Path | None) -> str:
+    return f"see {log}" if log is not None else "its log is above"
 
 
 def _read_pid(guard: subprocess.Popen[bytes]) -> int | None:

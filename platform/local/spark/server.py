@@ -1,4 +1,4 @@
-"""The warm Spark Connect server of all runs."""
+"""The process of a Spark Connect server, and the server of the local platform."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import os
 import secrets
 import socket
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
 from tidegate.platform.core.errors import UnavailableError
-from tidegate.platform.lake.spark.remote import TOKEN, SparkRemote
+from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.session import probe
+from tidegate.platform.lake.spark.token_source import TOKEN
 from tidegate.platform.local.process.ports import (
     LOOPBACK,
     accepts_connections,
@@ -22,17 +24,123 @@ from tidegate.platform.local.process.ports import (
     require_free,
 )
 from tidegate.platform.local.process.process import Process, spawn
-from tidegate.platform.local.spark.conf import LOG_STORE, log4j_properties, properties_text, spark_conf
+from tidegate.platform.local.spark.conf import spark_conf
 from tidegate.platform.local.spark.jars import class_archive, jars_folder, require_java
+from tidegate.platform.local.spark.server_settings import LOG_STORE, log4j_properties, properties_text
 
 _SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
 
-class SparkServer:
-    """One JVM with Spark, Delta and our procedures, behind Spark Connect on loopback.
+class ConnectServer(ABC):
+    """One JVM with Spark, Delta and our procedures, behind Spark Connect.
 
-    Every client that reaches the port runs code as this user, even clients of other users of the machine. So the server
-    requires a random token.
+    Every client that reaches the port runs code as this user, so the server requires a token.
+
+    Args:
+        home: folder of its configuration, temporary files and log; created if it is missing.
+        remote: its address for clients on this machine, with its token.
+        port: the port that it listens on.
+        port_option: the option of the command that chooses another port.
+        on_ready: called with the server's address after each start, restarts included, before the server counts as
+            ready. It registers the SQL names.
+        log: its log file; None lets it write to the stderr of this process.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        remote: SparkRemote,
+        port: int,
+        port_option: str,
+        on_ready: Callable[[SparkRemote], None] | None,
+        log: Path | None,
+    ) -> None:
+        self.name = "Spark server"
+        self.home = home.resolve()
+        self.port = port
+        self.remote = remote
+        self.on_ready = on_ready
+        self.process: Process | None = None
+        self._port_option = port_option
+        self._held: socket.socket | None = None
+        self._log = log
+
+    @abstractmethod
+    def _settings(self, jars: Path) -> Mapping[str, str]:
+        """Return every setting of the server, so that the machine's own Spark configuration has no effect."""
+
+    @abstractmethod
+    def _environ(self, spark: Path) -> Mapping[str, str]:
+        """Return the environment of the server with its token, which must not be on the command line or in a file."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process of the server runs."""
+        return self.process is not None and self.process.alive
+
+    def start(self, deadline: float = 60.0) -> None:
+        """Start the server, wait until it answers, then call `on_ready`.
+
+        Args:
+            deadline: seconds until it must answer.
+
+        Raises:
+            UnavailableError: the port is in use, Java or jars are missing, or the server was not ready in time. No
+                process is left running.
+        """
+        jars = jars_folder()
+        require_java()
+        require_free(self.port, "Spark Connect server", self._port_option)
+        if self._held is None:
+            self._held = hold_for_localhost(self.port, "Spark Connect server", self._port_option)
+        for folder in ("tmp/s3a", "derby", "warehouse"):
+            (self.home / folder).mkdir(parents=True, exist_ok=True)
+        (self.home / "log4j2.properties").write_text(log4j_properties())
+        properties = self.home / "spark.properties"
+        properties.write_text(properties_text(self._settings(jars)))
+        spark = spark_home()
+        self.process = spawn(
+            self.name, server_command(spark, properties), log=self._log, env=self._environ(spark), cwd=self.home
+        )
+        try:
+            self._wait_ready(self.process, time.monotonic() + deadline, deadline)
+            if self.on_ready is not None:
+                self.on_ready(self.remote)
+        except BaseException:
+            self.process.stop()
+            raise
+
+    def _wait_ready(self, process: Process, end: float, deadline: float) -> None:
+        why = "no process listens on its port"
+        while (left := end - time.monotonic()) > 0:
+            if not process.alive:
+                raise UnavailableError(
+                    f"the Spark server ended at start with exit code {process.returncode}; {process.log_hint}"
+                )
+            if accepts_connections(self.port, 1.0):
+                try:
+                    probe(self.remote, min(left, 20.0))
+                    return
+                except SparkUnreachable as error:
+                    why = str(error)
+            time.sleep(0.1)
+        raise UnavailableError(f"the Spark server was not ready within {deadline:.0f} s ({why}); {process.log_hint}")
+
+    def stop(self, deadline: float = 10.0) -> None:
+        """End the server and what it is writing. Does nothing when it is not running.
+
+        Args:
+            deadline: seconds before the server is killed.
+        """
+        if self.process is not None:
+            self.process.stop(deadline)
+        if self._held is not None:
+            self._held.close()
+            self._held = None
+
+
+class SparkServer(ConnectServer):
+    """The server of the local platform, on loopback and with a random token, as other users may be on the machine.
 
     Args:
         home: folder of its configuration, temporary files and log; created if it is missing.
@@ -62,15 +170,10 @@ class SparkServer:
         conf: Mapping[str, str] | None = None,
         log: Path | None = None,
     ) -> None:
-        self.name = "Spark server"
-        self.home = home.resolve()
-        self.port = port or free_port()
-        self.on_ready = on_ready
-        self.process: Process | None = None
-        self._held: socket.socket | None = None
+        port = port or free_port()
         # PySpark sends a token without TLS to this name only. Restarts keep the token, so that clients stay valid.
-        self.remote = SparkRemote(f"sc://localhost:{self.port}", secrets.token_urlsafe(32))
-        self._log = log or self.home / "spark.log"
+        remote = SparkRemote(f"sc://localhost:{port}", secrets.token_urlsafe(32))
+        super().__init__(home, remote, port, "--spark-port", on_ready, log or home.resolve() / "spark.log")
         self._aws = dict(aws)
         self._cores = cores
         self._memory = memory
@@ -78,89 +181,25 @@ class SparkServer:
         self._own_catalog = own_catalog
         self._conf = dict(conf or {})
 
-    @property
-    def alive(self) -> bool:
-        """Whether the process of the server runs."""
-        return self.process is not None and self.process.alive
-
-    def start(self, deadline: float = 60.0) -> None:
-        """Start the server, wait until it answers, then call `on_ready`.
-
-        Args:
-            deadline: seconds until it must answer.
-
-        Raises:
-            UnavailableError: the port is in use, Java or jars are missing, or the server was not ready in time. No
-                process is left running.
-        """
-        jars = jars_folder()
-        require_java()
-        require_free(self.port, "Spark Connect server", "--spark-port")
-        if self._held is None:
-            self._held = hold_for_localhost(self.port, "Spark Connect server", "--spark-port")
-        conf = spark_conf(
-            home=self.home,
-            port=self.port,
-            jars=jars,
-            aws=self._aws,
-            cores=self._cores,
-            memory=self._memory,
-            log_store=self._log_store,
-            own_catalog=self._own_catalog,
-            class_archive=class_archive(jars),
-        )
-        for folder in ("tmp/s3a", "derby", "warehouse"):
-            (self.home / folder).mkdir(parents=True, exist_ok=True)
-        (self.home / "log4j2.properties").write_text(log4j_properties())
-        properties = self.home / "spark.properties"
-        properties.write_text(properties_text(conf | self._conf))
-        spark = spark_home()
-        self.process = spawn(
-            self.name,
-            server_command(spark, properties),
-            log=self._log,
-            # The token is neither on the command line, which every user can read, nor in the file of settings.
-            env=_server_environ(os.environ, spark, self.home / "tmp") | self._aws | {TOKEN: str(self.remote.token)},
-            cwd=self.home,
-        )
-        try:
-            self._wait_ready(self.process, time.monotonic() + deadline, deadline)
-            if self.on_ready is not None:
-                self.on_ready(self.remote)
-        except BaseException:
-            self.process.stop()
-            raise
-
-    def _wait_ready(self, process: Process, end: float, deadline: float) -> None:
-        why = "no process listens on its port"
-        while (left := end - time.monotonic()) > 0:
-            if not process.alive:
-                raise UnavailableError(
-                    f"the Spark server ended at start with exit code {process.returncode}; "
-                    f"see {process.log}\n{process.tail()}"
-                )
-            if accepts_connections(self.port, 1.0):
-                try:
-                    probe(self.remote, min(left, 20.0))
-                    return
-                except SparkUnreachable as error:
-                    why = str(error)
-            time.sleep(0.1)
-        raise UnavailableError(
-            f"the Spark server was not ready within {deadline:.0f} s ({why}); see {process.log}\n{process.tail()}"
+    def _settings(self, jars: Path) -> dict[str, str]:
+        return (
+            spark_conf(
+                home=self.home,
+                port=self.port,
+                jars=jars,
+                aws=self._aws,
+                cores=self._cores,
+                memory=self._memory,
+                log_store=self._log_store,
+                own_catalog=self._own_catalog,
+                class_archive=class_archive(jars),
+            )
+            | self._conf
         )
 
-    def stop(self, deadline: float = 10.0) -> None:
-        """End the server and what it is writing. Does nothing when it is not running.
-
-        Args:
-            deadline: seconds before the server is killed.
-        """
-        if self.process is not None:
-            self.process.stop(deadline)
-        if self._held is not None:
-            self._held.close()
-            self._held = None
+    def _environ(self, spark: Path) -> dict[str, str]:
+        clean = server_environ(os.environ, spark, self.home / "tmp", foreign=("AWS_",))
+        return clean | self._aws | {"SPARK_LOCAL_IP": LOOPBACK, TOKEN: str(self.remote.token)}
 
 
 def server_command(spark: Path, properties: Path) -> list[str]:
@@ -182,7 +221,15 @@ def spark_home() -> Path:
     return Path(spec.origin).parent
 
 
-def _server_environ(base: Mapping[str, str], spark: Path, temp: Path) -> dict[str, str]:
-    foreign = ("SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "AWS_", "JAVA_TOOL_OPTIONS")
-    clean = {k: v for k, v in base.items() if not k.startswith(foreign) and "_proxy" not in k.lower()}
-    return clean | {"SPARK_HOME": str(spark), "SPARK_LOCAL_IP": LOOPBACK, "SPARK_LOCAL_DIRS": str(temp)}
+def server_environ(base: Mapping[str, str], spark: Path, temp: Path, foreign: tuple[str, ...] = ()) -> dict[str, str]:
+    """Return the environment of a server without what changes it unseen.
+
+    Args:
+        base: the environment of this process.
+        spark: Spark's folder.
+        temp: folder for its temporary files.
+        foreign: how the names of further variables begin that it must not have.
+    """
+    unwanted = ("SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "JAVA_TOOL_OPTIONS", *foreign)
+    clean = {k: v for k, v in base.items() if not k.startswith(unwanted) and "_proxy" not in k.lower()}
+    return clean | {"SPARK_HOME": str(spark), "SPARK_LOCAL_DIRS": str(temp)}

@@ -13,9 +13,10 @@ from types import TracebackType
 from typing import Self
 
 from tidegate.platform.local.process.process import tail
-from tidegate.platform.local.spark.conf import LOG_STORE, spark_conf
+from tidegate.platform.local.spark.conf import spark_conf
 from tidegate.platform.local.spark.jars import class_archive, class_archive_options, jars_folder, require_java
 from tidegate.platform.local.spark.server import spark_home
+from tidegate.platform.local.spark.server_settings import LOG_STORE
 
 #: The two programs: the log store alone, and Delta Kernel with the log store.
 ALONE = "io.tidegate.storage.LogStoreProcess"

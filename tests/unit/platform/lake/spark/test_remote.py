@@ -11,9 +11,10 @@ from pyspark.sql.connect.client.core import DefaultChannelBuilder
 from tests.unit.conftest import Paper
 from tidegate.platform.definitions import build_definitions
 from tidegate.platform.lake.spark import session as spark
-from tidegate.platform.lake.spark.remote import REMOTE, TOKEN, SparkRemote
+from tidegate.platform.lake.spark.remote import REMOTE, SparkRemote
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.session import probe
+from tidegate.platform.lake.spark.token_source import TOKEN
 from tidegate.resources.lake_resource import LakeResource
 
 SECRET = "s3cr3t/+=tok en"
