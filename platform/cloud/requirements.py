@@ -215,6 +215,33 @@ def notification(queue: str) -> dict[str, Any]:
     return {"Id": NOTIFICATION, "QueueArn": queue, "Events": list(EVENTS)}
 
 
+def merge_notification(found: Mapping[str, Any], ours: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a bucket's whole notification configuration with ours in it. What others have stays.
+
+    Args:
+        found: the configuration as S3 returns it.
+        ours: what `notification` returns. It replaces a configuration with its id.
+    """
+    kept = {kind: value for kind, value in found.items() if kind != "ResponseMetadata"}
+    others = [queue for queue in kept.get("QueueConfigurations", []) if queue.get("Id") != ours["Id"]]
+    return {**kept, "QueueConfigurations": [*others, dict(ours)]}
+
+
+def same_events(found: Mapping[str, Any]) -> list[str]:
+    """Return others' notifications of a bucket that get events which ours gets, by id: S3 refuses two for one event.
+
+    Args:
+        found: the bucket's configuration as S3 returns it.
+    """
+    kinds = {kind.partition(":")[2] for kind in KINDS}
+    return [
+        str(each.get("Id"))
+        for members in ("QueueConfigurations", "TopicConfigurations", "LambdaFunctionConfigurations")
+        for each in found.get(members, [])
+        if each.get("Id") != NOTIFICATION and kinds & {event.split(":")[1] for event in each["Events"]}
+    ]
+
+
 def queue_policy(queue: str, buckets: Sequence[str]) -> dict[str, Any]:
     """Return the policy that lets S3 send to a queue, for buckets of the queue's account.
 

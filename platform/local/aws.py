@@ -17,7 +17,7 @@ from tidegate.platform.local.process.process import Process, RunningServer, spaw
 REGION = "us-east-1"
 ACCOUNT = "000000000000"
 _MODULE = "ministack"
-_SERVICES = "s3,sqs,sns,dynamodb,cloudwatch,sts,iam,events,tagging,glue"
+SERVICES = "s3,sqs,sns,dynamodb,cloudwatch,sts,iam,events,tagging,glue"
 
 
 class LocalAws(RunningServer):
@@ -30,13 +30,15 @@ class LocalAws(RunningServer):
         home: folder of its state and log; created if it is missing.
         port: port on loopback; 0 takes a free one.
         log: its log file; None takes a file in the home.
+        services: its services, by the names of the emulator.
     """
 
-    def __init__(self, home: Path, port: int = 4566, *, log: Path | None = None) -> None:
+    def __init__(self, home: Path, port: int = 4566, *, log: Path | None = None, services: str = SERVICES) -> None:
         self.home = home.resolve()
         self.port = port or free_port()
         self.process: Process | None = None
         self._log = log or self.home / "aws.log"
+        self._services = services
 
     @property
     def endpoint(self) -> str:
@@ -99,7 +101,7 @@ class LocalAws(RunningServer):
             "S3_PERSIST": "1",
             "S3_DATA_DIR": str(self.home / "s3"),
             "TMPDIR": str(temp),
-            "SERVICES": _SERVICES,
+            "SERVICES": self._services,
             "IOT_MTLS_ENABLED": "0",
             "SFTP_ENABLED": "0",
             "LOG_LEVEL": "WARNING",

@@ -11,7 +11,13 @@ import boto3
 from botocore.exceptions import ClientError
 
 from tidegate.platform.cloud.commit_table import CommitTable
-from tidegate.platform.cloud.requirements import WantedDestination, WantedQueue, WantedResources, WantedTopic
+from tidegate.platform.cloud.requirements import (
+    WantedDestination,
+    WantedQueue,
+    WantedResources,
+    WantedTopic,
+    merge_notification,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -167,12 +173,9 @@ def _arn(sqs: SQSClient, url: str) -> str:
 
 def _notification(s3: S3Client, bucket: str, ours: Mapping[str, Any]) -> None:
     found: dict[str, Any] = dict(s3.get_bucket_notification_configuration(Bucket=bucket))
-    found.pop("ResponseMetadata", None)
-    queues = found.get("QueueConfigurations", [])
-    if any(_sends_the_same(queue, ours) for queue in queues):
+    if any(_sends_the_same(queue, ours) for queue in found.get("QueueConfigurations", [])):
         return
-    others = [queue for queue in queues if queue.get("Id") != ours["Id"]]
-    put: NotificationConfigurationTypeDef = {**found, "QueueConfigurations": [*others, ours]}  # type: ignore[typeddict-item]
+    put: NotificationConfigurationTypeDef = merge_notification(found, ours)  # type: ignore[assignment]
     s3.put_bucket_notification_configuration(Bucket=bucket, NotificationConfiguration=put)
 
 

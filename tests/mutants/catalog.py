@@ -3770,6 +3770,22 @@ MUTANTS = (
         ("tests/unit/platform/core/infer/test_guess.py::test_csv_options_and_columns",),
     ),
     Mutant(
+        "a notification of somebody else for the same events is not noticed",
+        10,
+        "same_events",
+        "kinds & {event",
+        "False and kinds & {event",
+        ("tests/unit/platform/cloud/test_template.py::test_notifications_of_others_stay_and_those_for_one_event_are_named",),
+    ),
+    Mutant(
+        "a deleted stack deletes what has data",
+        10,
+        "_bucket",
+        '"Type": "AWS::S3::Bucket", **_KEPT, ',
+        '"Type": "AWS::S3::Bucket", ',
+        ("tests/unit/platform/cloud/test_template.py::test_a_deleted_stack_keeps_what_has_data",),
+    ),
+    Mutant(
         "an error shows a token that the server had before",
         11,
         "SparkRemote.hide",

@@ -81,6 +81,31 @@ def policy(
 
 
 @deployment.command()
+def stack(
+    create: Annotated[
+        list[str] | None,
+        typer.Option(help="A source bucket that the stack makes, with its notifications. Repeat it for each bucket."),
+    ] = None,
+    trust: Annotated[
+        str, typer.Option(help="Where the processes run: ec2, ecs, or eks:CLUSTER/NAMESPACE/SERVICEACCOUNT.")
+    ] = "ec2",
+    notification: Annotated[
+        str | None,
+        typer.Option(help="Only print the notifications of this source bucket: those it has, and those of the lake."),
+    ] = None,
+    lake: LakeFile = None,
+) -> None:
+    """Print a CloudFormation template with everything that your lake.yaml needs on AWS."""
+    from tidegate.platform.cli.commands.cloudformation import print_notification, run_stack_template
+    from tidegate.platform.cli.environment import lake_file
+
+    if notification is not None:
+        print_notification(lake, notification)
+    else:
+        run_stack_template(lake_file(lake), create or (), trust)
+
+
+@deployment.command()
 def alarms(lake: LakeFile = None) -> None:
     """Print a CloudFormation template with the alarms of your lake.yaml, which must have `metrics: cloudwatch`."""
     from tidegate.platform.cli.commands.alarms import run_alarms

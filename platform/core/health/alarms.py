@@ -77,7 +77,7 @@ def _queue_alarms(config: LakeConfig) -> dict[str, Any]:
     for queue in config.every_queue:
         name = queue.name
         own = Metric("ApproximateAgeOfOldestMessage", (("QueueName", name),))
-        found[_id("Undrained", name)] = _alarm(
+        found[resource_id("Undrained", name)] = _alarm(
             config,
             f"queue {name} is not drained",
             "A message has been in the queue for 15 minutes. Does Dagster's sensor intake run?",
@@ -85,7 +85,7 @@ def _queue_alarms(config: LakeConfig) -> dict[str, Any]:
             namespace="AWS/SQS",
             above=_OLDEST_MESSAGE,
         )
-        found[_id("WithoutTable", name)] = _alarm(
+        found[resource_id("WithoutTable", name)] = _alarm(
             config,
             f"queue {name} brings events without a table",
             "Events of the day (UTC) were malformed, or no table takes them. See the queue's check "
@@ -95,7 +95,7 @@ def _queue_alarms(config: LakeConfig) -> dict[str, Any]:
         )
         if queue.dlq:
             dead = Metric("ApproximateNumberOfMessagesVisible", (("QueueName", queue.dlq),))
-            found[_id("DeadLetters", queue.dlq)] = _alarm(
+            found[resource_id("DeadLetters", queue.dlq)] = _alarm(
                 config,
                 f"queue {queue.dlq} has dead letters",
                 f"Messages of {name} could not be processed. Redrive them once the cause is fixed.",
@@ -108,7 +108,7 @@ def _queue_alarms(config: LakeConfig) -> dict[str, Any]:
 
 def _table_alarms(config: LakeConfig) -> dict[str, Any]:
     return {
-        _id("Behind", spec.name): _alarm(
+        resource_id("Behind", spec.name): _alarm(
             config,
             f"{spec.name} is behind",
             f"The oldest event that waits for {spec.name} is too old. Owners: {', '.join(spec.owners) or 'not named'}.",
@@ -140,7 +140,7 @@ def _route_alarms(config: LakeConfig) -> dict[str, Any]:
             above=0,
         ),
         **{
-            _id("RouteBehind", route.name): _alarm(
+            resource_id("RouteBehind", route.name): _alarm(
                 config,
                 f"route {route.name} is behind",
                 "The oldest event that waits to be forwarded is too old. The check delivered of the asset "
@@ -188,7 +188,7 @@ def _alarm(
     }
 
 
-def _id(kind: str, name: str) -> str:
-    """Return letters and digits only, unique, and the same for ever."""
+def resource_id(kind: str, name: str) -> str:
+    """Return the id of a resource of a template: letters and digits only, unique, and the same for ever."""
     words = "".join(word.capitalize() for word in re.findall(r"[a-zA-Z0-9]+", name))
     return f"{kind}{words}{hashlib.sha256(name.encode()).hexdigest()[:6]}"

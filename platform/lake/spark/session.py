@@ -81,7 +81,7 @@ def _format_error(remote: SparkRemote, deadline: float, error: grpc.RpcError) ->
     details = " ".join(remote.hide(error.details() or "").split())
     if code == grpc.StatusCode.UNAVAILABLE:
         return (
-            f"no Spark Connect server at {remote}: start one with `tidegate up`, "
+            f"no Spark Connect server at {remote}: start one with `tidegate up`, on AWS with `tidegate spark`, "
             f"or set SPARK_REMOTE to where it is ({details})"
         )
     if code == grpc.StatusCode.DEADLINE_EXCEEDED:

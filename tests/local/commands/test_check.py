@@ -90,7 +90,7 @@ class Shore:
         *found, spark = findings(self.using, self.config, set(), (self.bucket, target) if target else None)
         assert (spark.what.startswith("Spark "), spark.what.endswith(": answers"), spark.ok) == (True, True, False)
         assert spark.detail.startswith("no Spark Connect server at ")
-        assert "start one with `tidegate up`, or set SPARK_REMOTE" in spark.detail
+        assert "start one with `tidegate up`, on AWS with `tidegate spark`, or set SPARK_REMOTE" in spark.detail
         return [replace(finding, subject=finding.subject.replace(f"-{self.tag}", "")) for finding in found]
 
     def put(self, bucket: str, key: str, body: str = "") -> None:

@@ -1,0 +1,68 @@
+"""Who may take a role of a lake: a machine, a task of ECS, or the pods of a service account of EKS."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from tidegate.platform.core.errors import BadSetting
+
+_EKS = re.compile(
+    r"eks:(?P<cluster>[0-9A-Za-z][\w-]{0,99})/(?P<namespace>[a-z0-9-]{1,63})/(?P<account>[a-z0-9.-]{1,200})"
+)
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Where the processes of a lake run.
+
+    Attributes:
+        service: the service of AWS that takes their roles.
+        cluster: the cluster of EKS; None elsewhere.
+        namespace: of their pods.
+        account: the service accounts of their pods are `<account>-dagster`, `<account>-spark` and `<account>-webhook`.
+    """
+
+    service: str
+    cluster: str | None = None
+    namespace: str = ""
+    account: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Trust:
+        """Return what an option names: `ec2`, `ecs`, or `eks:CLUSTER/NAMESPACE/SERVICEACCOUNT`.
+
+        Raises:
+            BadSetting: the text is not of that form.
+        """
+        if text == "ec2":
+            return cls("ec2.amazonaws.com")
+        if text == "ecs":
+            return cls("ecs-tasks.amazonaws.com")
+        if found := _EKS.fullmatch(text):
+            return cls("pods.eks.amazonaws.com", found["cluster"], found["namespace"], found["account"])
+        raise BadSetting(f"--trust {text!r}: give ec2, ecs, or eks:CLUSTER/NAMESPACE/SERVICEACCOUNT")
+
+    @property
+    def is_machine(self) -> bool:
+        """Whether all processes share the role of one machine."""
+        return self.service == "ec2.amazonaws.com"
+
+    def document(self) -> dict[str, Any]:
+        """Return the trust policy of a role.
+
+        EKS Pod Identity tags its sessions (EKS User Guide, "Learn how EKS Pod Identity grants pods access").
+        """
+        actions = ["sts:AssumeRole", "sts:TagSession"] if self.cluster else ["sts:AssumeRole"]
+        return _document({"Service": self.service}, *actions)
+
+
+def people() -> dict[str, Any]:
+    """Return the trust policy of a role that people take: whom the account's administrators permit it."""
+    return _document({"AWS": {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:root"}}, "sts:AssumeRole")
+
+
+def _document(principal: dict[str, Any], *actions: str) -> dict[str, Any]:
+    statement = {"Effect": "Allow", "Principal": principal, "Action": list(actions)}
+    return {"Version": "2012-10-17", "Statement": [statement]}

@@ -1,0 +1,117 @@
+"""The template of `tidegate stack`, executed by the CloudFormation of the local AWS."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+import yaml
+
+from tidegate.platform.cli.check.check import findings
+from tidegate.platform.cli.commands.cloudformation import print_notification, run_stack_template
+from tidegate.platform.cli.environment import Client
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cloud.roles.roles import ROLES, policy
+from tidegate.platform.lake.settings import Settings
+from tidegate.platform.local.aws import ACCOUNT, REGION, SERVICES, LocalAws
+from tidegate.platform.local.process.ports import free_port
+
+LAKE = {
+    "lake": {"root": "s3://stack-lake/lake"},
+    "queues": [{"url": f"https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/stack-events", "dlq": "stack-events-dlq"}],
+    "buckets": ["stack-landing", "stack-theirs"],
+    "metrics": "cloudwatch",
+    "tables": [
+        {"name": "registered", "prefix": "s3://stack-landing/registered/", "format": "parquet"},
+        {"name": "loaded", "prefix": "s3://stack-theirs/loaded/", "format": "json",
+         "silver": {"keys": ["id"], "order": "v", "every": 10}},
+        {"name": "clicks", "row_queue": {"name": "stack-clicks", "dlq": "stack-clicks-dlq"}},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
+    with LocalAws(tmp_path_factory.mktemp("aws"), 0, services=f"{SERVICES},cloudformation,logs") as server:
+        yield server
+
+
+def client(aws: LocalAws, service: str) -> Any:
+    return boto3.client(service, endpoint_url=aws.endpoint, region_name=REGION, aws_access_key_id="test",
+                        aws_secret_access_key="test")  # fmt: skip
+
+
+def test_a_deployed_stack_is_what_check_and_the_printed_policies_ask_for(
+    aws: LocalAws, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lake.yaml"
+    path.write_text(yaml.safe_dump(LAKE))
+    run_stack_template(path, ["stack-landing"], "ecs")
+    template, hints = capsys.readouterr()
+    assert re.search("bucket stack-theirs is not in the stack.* tidegate stack --notification stack-theirs", hints)
+    stacks = client(aws, "cloudformation")
+    stacks.create_stack(StackName="lake", TemplateBody=template, Capabilities=["CAPABILITY_IAM"])
+    stacks.get_waiter("stack_create_complete").wait(StackName="lake", WaiterConfig={"Delay": 1, "MaxAttempts": 60})
+
+    environ = {**aws.environ, "TIDEGATE_LAKE": str(path), "SPARK_REMOTE": f"sc://127.0.0.1:{free_port()}"}
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    settings = Settings.from_environ(environ)
+    config = settings.config()
+
+    # The bucket that others own has a notification of theirs, which stays.
+    s3 = client(aws, "s3")
+    s3.create_bucket(Bucket="stack-theirs")
+    theirs = client(aws, "sqs").create_queue(QueueName="theirs")["QueueUrl"]
+    arn = client(aws, "sqs").get_queue_attributes(QueueUrl=theirs, AttributeNames=["QueueArn"])["Attributes"][
+        "QueueArn"
+    ]
+    own = {"Id": "theirs", "QueueArn": arn, "Events": ["s3:ObjectTagging:*"]}
+    s3.put_bucket_notification_configuration(
+        Bucket="stack-theirs", NotificationConfiguration={"QueueConfigurations": [own]}
+    )
+    print_notification(path, "stack-theirs")
+    merged = json.loads(capsys.readouterr().out)
+    assert own in merged["QueueConfigurations"]
+    s3.put_bucket_notification_configuration(Bucket="stack-theirs", NotificationConfiguration=merged)
+    s3.put_bucket_notification_configuration(
+        Bucket="stack-lake",
+        NotificationConfiguration={"QueueConfigurations": [{**own, "Events": ["s3:ObjectCreated:Put"]}]},
+    )
+    with pytest.raises(CommandError, match=r"lake.yaml has no bucket 'stack-lake'; its buckets: stack-landing"):
+        print_notification(path, "stack-lake")
+
+    failed = [each for each in findings(Client(settings, None), config, set(), None) if not each.ok]
+    assert [each.what.split(":")[0].split(" ")[0] for each in failed] == ["Spark"], failed
+    assert _statements(aws) == {role: policy(statements(config))["Statement"] for role, statements in ROLES.items()
+                                if statements(config)}  # fmt: skip
+    writers = s3.get_bucket_policy(Bucket="stack-landing")["Policy"]
+    assert len(re.findall(r"role/lake-(?:Dagster|Spark|Operator)Role", writers)) == 3
+
+    table = client(aws, "dynamodb").describe_table(TableName="delta_log")["Table"]
+    assert [key["AttributeName"] for key in table["KeySchema"]] == ["tablePath", "fileName"]
+    assert s3.get_bucket_versioning(Bucket="stack-lake")["Status"] == "Enabled"
+    # Applied twice, it changes nothing. Deleted, it keeps what has data.
+    s3.put_object(Bucket="stack-lake", Key="lake/kept", Body=b"x")
+    stacks.delete_stack(StackName="lake")
+    stacks.get_waiter("stack_delete_complete").wait(StackName="lake", WaiterConfig={"Delay": 1, "MaxAttempts": 60})
+    assert s3.get_object(Bucket="stack-lake", Key="lake/kept")["Body"].read() == b"x"
+    assert client(aws, "dynamodb").describe_table(TableName="delta_log")["Table"]["TableName"] == "delta_log"
+
+
+def _statements(aws: LocalAws) -> dict[str, list[Any]]:
+    """Return the statements of the deployed roles, by the name of the role."""
+    iam = client(aws, "iam")
+    found: dict[str, list[Any]] = {}
+    for role in iam.list_roles()["Roles"]:
+        name = role["RoleName"].split("-")[1].removesuffix("Role").lower()
+        for attached in iam.list_attached_role_policies(RoleName=role["RoleName"])["AttachedPolicies"]:
+            version = iam.get_policy(PolicyArn=attached["PolicyArn"])["Policy"]["DefaultVersionId"]
+            document = iam.get_policy_version(PolicyArn=attached["PolicyArn"], VersionId=version)
+            found.setdefault(name, []).extend(document["PolicyVersion"]["Document"]["Statement"])
+    return found

@@ -1,0 +1,159 @@
+"""The CloudFormation template of a lake: what it has for every kind of lake, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from cfnlint.api import lint
+
+from tidegate.platform.cloud import template as module
+from tidegate.platform.cloud.requirements import NOTIFICATION, merge_notification, notification, same_events
+from tidegate.platform.cloud.roles.roles import ROLES, policy
+from tidegate.platform.cloud.template import stack_template
+from tidegate.platform.cloud.trust import Trust
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.errors import BadSetting
+
+TRUSTS = ("ec2", "ecs", "eks:prod/lake/tidegate")
+URL = "https://sqs.eu-central-1.amazonaws.com/111122223333/events"
+
+
+def lake(*tables: dict[str, Any], **more: Any) -> LakeConfig:
+    base = {"lake": {"root": "s3://lake-bucket/root"}, "queues": [{"name": "events", "dlq": "events-dlq"}],
+            "buckets": ["landing"], "discovery": False}  # fmt: skip
+    return LakeConfig.model_validate({**base, "tables": list(tables), **more})
+
+
+def table(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "prefix": f"s3://landing/{name}/", **more}
+
+
+LAKES = {
+    "nothing but a bucket": lake(),
+    "everything": lake(
+        table("registered", format="parquet"),
+        table("moved", format="json", after_load={"move": "s3://archive/moved/"}),
+        {"name": "clicks", "row_queue": {"name": "clicks", "dlq": "clicks-dlq"}},
+        {"name": "hooks", "row_queue": {"name": "hooks_rows", "dlq": "hooks-rows"}},
+        queues=[{"url": URL, "dlq": "events-dlq"}],
+        metrics="cloudwatch",
+        webhooks=[{"name": "shop", "queue": "hooks_rows", "verification": "stripe", "secrets": [{"env": "SHOP"}]}],
+        routes=[{"name": "all", "topic": "arn:aws:sns:eu-central-1:111122223333:topic"}],
+    ),
+    "keys with wildcards": lake({"name": "odd", "prefix": "s3://landing/a$b*c?/${x}/", "format": "parquet"}),
+    "discovery that registers": lake(discovery={"parquet": "register"}),
+}  # fmt: skip
+
+
+def texts(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield from [key, *texts(member)]
+    elif isinstance(value, list):
+        for member in value:
+            yield from texts(member)
+    elif isinstance(value, str):
+        yield value
+
+
+def resolve(value: Any) -> Any:
+    """Return a value as CloudFormation would, in one region and account."""
+    if isinstance(value, dict) and "Fn::Sub" in value:
+        known = {"AWS::Region": "eu-central-1", "AWS::AccountId": "111122223333", "AWS::Partition": "aws"}
+        return re.sub(r"\$\{(!?)([^}]*)\}", lambda m: f"${{{m[2]}}}" if m[1] else known[m[2]], value["Fn::Sub"])
+    if isinstance(value, dict):
+        return {key: resolve(member) for key, member in value.items()}
+    return [resolve(member) for member in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("trust", TRUSTS)
+@pytest.mark.parametrize("created", [(), ("landing",)])
+@pytest.mark.parametrize("name", LAKES)
+def test_the_linter_of_aws_finds_nothing(name: str, created: tuple[str, ...], trust: str) -> None:
+    found = stack_template(LAKES[name], created, Trust.parse(trust))
+    assert [str(match) for match in lint(json.dumps(found))] == []
+    assert not [text for text in texts(found) if module._REGION in text or module._ACCOUNT in text]
+
+
+@pytest.mark.parametrize("name", LAKES)
+def test_its_roles_permit_what_is_printed_for_the_same_lake(name: str) -> None:
+    config = LAKES[name]
+    found = stack_template(config, (), Trust.parse("ecs"))["Resources"]
+    bound = config.model_copy(
+        update={"queues": (config.queues[0].model_copy(update={"url": URL, "given_name": None}), *config.queues[1:])}
+    )
+    for role, statements in ROLES.items():
+        parts = [each for each in found if each.startswith(f"{role.capitalize()}Policy")]
+        documents = [resolve(found[part]["Properties"]["PolicyDocument"]) for part in parts]
+        assert [each for document in documents for each in document["Statement"]] == policy(statements(bound))[
+            "Statement"
+        ]
+        attached = found[f"{role.capitalize()}Role"]["Properties"]["ManagedPolicyArns"] if parts else []
+        assert attached == [{"Ref": part} for part in parts]
+
+
+def test_a_role_of_many_tables_has_several_policies_that_aws_accepts() -> None:
+    config = lake(*(table(f"a_name_of_a_table_{n:04}", format="parquet") for n in range(60)))
+    found = stack_template(config, (), Trust.parse("ecs"))["Resources"]
+    parts = [each["Properties"] for name, each in found.items() if name.startswith("OperatorPolicy")]
+    assert len(parts) > 1
+    assert max(len(json.dumps(resolve(part["PolicyDocument"]), separators=(",", ":"))) for part in parts) <= 6144
+
+
+@pytest.mark.parametrize(
+    ("config", "created", "why"),
+    [
+        (lake(), ("other",), "--create other: lake.yaml has no such bucket; its buckets: landing"),
+        (lake(*(table(f"t{n}", format="json") for n in range(450)), metrics="cloudwatch",
+              queues=[{"name": f"q{n}", "dlq": f"d{n}"} for n in range(40)]), (),
+         "a stack has at most 500 resources, this has 5.., with 5.. alarms: leave `metrics` out"),
+        (lake(*(table(f"a_long_name_of_a_table_{n:04}", format="parquet") for n in range(200))), (),
+         r"statement \w+ of the role \w+ has [\d,]+ characters, and AWS accepts 6,144 in a policy"),
+    ],
+)  # fmt: skip
+def test_what_aws_would_refuse_is_refused_with_a_way_out(
+    config: LakeConfig, created: tuple[str, ...], why: str
+) -> None:
+    with pytest.raises(BadSetting, match=why):
+        stack_template(config, created, Trust.parse("ec2"))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "EC2", "eks", "eks:prod", "eks:prod/lake", "eks:prod/lake/a/b", "eks:/a/b", "eks:p/A/b"]
+)
+def test_who_takes_the_roles_has_one_of_three_forms(text: str) -> None:
+    with pytest.raises(BadSetting, match="give ec2, ecs, or eks:CLUSTER/NAMESPACE/SERVICEACCOUNT"):
+        Trust.parse(text)
+
+
+def test_a_deleted_stack_keeps_what_has_data() -> None:
+    found = stack_template(LAKES["everything"], ("landing",), Trust.parse("ec2"))["Resources"]
+    kinds = {each["Type"] for each in found.values() if each.get("DeletionPolicy") == "Retain"}
+    assert kinds == {"AWS::S3::Bucket", "AWS::SQS::Queue", "AWS::DynamoDB::Table"}
+    assert not [name for name, each in found.items() if each["Type"] in kinds and "UpdateReplacePolicy" not in each]
+
+
+OURS = notification("arn:aws:sqs:eu-central-1:1:q")
+OTHER = {"Id": "theirs", "QueueArn": "arn:aws:sqs:eu-central-1:1:theirs"}
+
+
+@pytest.mark.parametrize("member", ["QueueConfigurations", "TopicConfigurations", "LambdaFunctionConfigurations"])
+@pytest.mark.parametrize(
+    ("event", "meets"),
+    [("s3:ObjectCreated:*", True), ("s3:ObjectCreated:Put", True), ("s3:ObjectRemoved:Delete", True),
+     ("s3:LifecycleExpiration:Delete", True), ("s3:ObjectTagging:*", False), ("s3:Replication:*", False)],
+)  # fmt: skip
+def test_notifications_of_others_stay_and_those_for_one_event_are_named(member: str, event: str, meets: bool) -> None:
+    old = {**OURS, "QueueArn": "arn:aws:sqs:eu-central-1:1:before"}
+    found: dict[str, Any] = {"ResponseMetadata": {}, "EventBridgeConfiguration": {}, "QueueConfigurations": [old]}
+    found[member] = [*found.get(member, []), {**OTHER, "Events": [event]}]
+    merged = merge_notification(found, OURS)
+    assert same_events(found) == (["theirs"] if meets else [])
+    assert "ResponseMetadata" not in merged
+    assert merged["EventBridgeConfiguration"] == {}
+    assert {**OTHER, "Events": [event]} in merged[member]
+    assert [each for each in merged["QueueConfigurations"] if each["Id"] == NOTIFICATION] == [OURS]
