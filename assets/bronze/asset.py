@@ -11,7 +11,7 @@ from tidegate.assets.bronze.backfill_run import MAX_TABLES, run_backfill
 from tidegate.assets.bronze.previous_report import PendingCleanup, PreviousReport, TableSnapshot, row_count
 from tidegate.assets.bronze.report import PARTITION_ROWS, TableReport, check_specs, page_of
 from tidegate.assets.bronze.shared_run import show_failed
-from tidegate.assets.keys import LakeNames
+from tidegate.assets.keys import BRONZE_JOB, LakeNames
 from tidegate.assets.presentation.failure_summary import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TAG
@@ -85,6 +85,17 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
         yield from _outputs(context, checks)
 
     return bronze
+
+
+def bronze_job(config: LakeConfig) -> Any:
+    """Build the job. A run of it has one partition of `bronze`."""
+    names = LakeNames.from_config(config)
+    return dg.define_asset_job(
+        names.name(BRONZE_JOB),
+        selection=dg.AssetSelection.assets(names.bronze),
+        executor_def=dg.in_process_executor,
+        description="Brings one bronze table up to date with its inbox.",
+    )
 
 
 def _outputs(context: dg.AssetExecutionContext, checks: Sequence[dg.AssetCheckResult]) -> Iterator[dg.Output[None]]:

@@ -13,9 +13,8 @@ from tidegate.assets.inventory.growth import build_growth
 from tidegate.assets.inventory.report_asset import report_asset, report_command
 from tidegate.assets.inventory.uploads import build_uploads
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.markdown import list_lines, markdown
+from tidegate.assets.presentation.markdown import list_lines, markdown, shown_lines
 from tidegate.assets.presentation.plot import bars
-from tidegate.assets.presentation.table_excerpts import shown_lines
 from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec

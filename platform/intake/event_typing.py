@@ -10,7 +10,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.s3_event import S3Event
 from tidegate.platform.core.forwarding.message_bodies import Body, inner_body
 from tidegate.platform.core.routing.event_type import EventTypes, TagsNeeded, Typed, text_attributes
-from tidegate.platform.core.routing.matching_routes import is_forwarded
+from tidegate.platform.core.routing.route import is_forwarded
 from tidegate.platform.intake.message_routing import ParsedMessage
 from tidegate.platform.lake.aws.s3 import ObjectGone, ObjectRefused, StoreError
 from tidegate.platform.lake.lake import Lake

@@ -14,8 +14,7 @@ from tidegate.platform.core.forwarding.outbox_message import Outgoing
 from tidegate.platform.core.keys.object_key import conventional_prefix
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.event_type import text_attributes
-from tidegate.platform.core.routing.matching_routes import route_takes
-from tidegate.platform.core.routing.route import table_holding
+from tidegate.platform.core.routing.route import route_takes, table_holding
 from tidegate.platform.intake.event_typing import OpenedMessage
 from tidegate.platform.lake.forwarding.destination import LAKE_ATTRIBUTE
 from tidegate.platform.lake.lake import Lake

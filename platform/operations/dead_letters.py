@@ -14,8 +14,7 @@ from tidegate.platform.core.events.s3_event import S3Event, parse_body
 from tidegate.platform.core.forwarding.message_bodies import inner_body
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.event_type import EventTypes, TagsNeeded, tags_refused, text_attributes
-from tidegate.platform.core.routing.matching_routes import is_forwarded
-from tidegate.platform.core.routing.route import NoRoute, route
+from tidegate.platform.core.routing.route import NoRoute, is_forwarded, route
 from tidegate.platform.core.seams import seam
 from tidegate.platform.core.times import from_millis
 from tidegate.platform.lake.aws.message import Message

@@ -9,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.routing.event_type import EventTypes, TagsNeeded, Typed
-from tidegate.platform.core.routing.matching_routes import is_forwarded, route_takes
+from tidegate.platform.core.routing.route import is_forwarded, route_takes
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.s3 import ObjectGone, StoreError
 

@@ -21,8 +21,7 @@ from tidegate.platform.cli.commands.doctor_logs import LogDoctor
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cloud.commit_table import CommitTable as WantedTable
 from tidegate.platform.core.wording import first_line
-from tidegate.platform.lake.aws.caller import caller
-from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.aws.clients import Aws, caller
 from tidegate.platform.lake.aws.commit_table import CommitTable
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Lake

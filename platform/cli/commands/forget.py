@@ -23,7 +23,7 @@ from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.wording import first_few
 from tidegate.platform.forgetting.forget import Progress, ask, progress, search_subjects, work_off
 from tidegate.platform.forgetting.subject_search import Found, count_total, tables_of, unsearched_folders
-from tidegate.platform.lake.aws.caller import caller
+from tidegate.platform.lake.aws.clients import caller
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.suppression import SecretProblem
 

@@ -18,7 +18,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.after_load import move_target
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.wording import first_few
-from tidegate.platform.lake.aws.caller import caller
+from tidegate.platform.lake.aws.clients import caller
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.operations.rebuild import RebuildPlan, plan_rebuild, rebuild_table
 from tidegate.platform.operations.silver_rebuild import (

@@ -12,7 +12,7 @@ from tidegate.platform.cli.answers.plans import ResetAnswer, refuse_to_apply
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.lake.aws.caller import caller
+from tidegate.platform.lake.aws.clients import caller
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.operations.reset import ResetPlan, plan_reset, reset_table
 from tidegate.platform.query.table_lookup import table_named

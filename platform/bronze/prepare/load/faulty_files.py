@@ -12,7 +12,7 @@ from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.load.server_losses import require_server, sets_to_read
 from tidegate.platform.bronze.prepare.load.spark_errors import Fault, explain_error, fault_of
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
-from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.errors import Misfit
 
 _Brought = TypeVar("_Brought")
 
