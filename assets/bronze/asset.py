@@ -239,7 +239,6 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
 
     Args:
         done: the run's batches.
-        before: the previous report.
     """
     table = table.reopen()
     birth, last = table.birth, _last_data_batch(table) if all(result.batch.only_moves for result in done) else None

@@ -66,7 +66,6 @@ class TableReport:
     Attributes:
         done: the batches of the run.
         now: the table after the run.
-        before: the previous report.
         last: the latest earlier batch that changed rows, if no batch of the run did. The checks are about it.
         inventory_comparison: the run's comparison with the table's inventory. None if there was no comparison.
     """

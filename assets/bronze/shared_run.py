@@ -113,7 +113,6 @@ def bring_up_to_date(
         context: the run's context.
         names: the lake of the tables.
         page: returns the table's own page, if it has one.
-        shared: the run.
         tables: table keys, in the order of their turns.
     """
     log = RunLog(context.log)

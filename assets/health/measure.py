@@ -43,8 +43,6 @@ def measure(
     route is listed. `unknown` lists everything that did not answer.
 
     Args:
-        lake: the lake.
-        instance: Dagster's instance.
         now: epoch seconds.
         clock: returns seconds, for the time limit.
     """

@@ -66,7 +66,6 @@ def cost_metadata(report: CostReport, reads: Reads, command: str, *, whole: bool
     """Return a report of costs as metadata.
 
     Args:
-        report: the report.
         reads: files that runs read in the last thirty days.
         command: prints the report, and takes its dimensions with `--by`.
         whole: whether the prefixes of a bucket are lines of their own.

@@ -39,7 +39,6 @@ def growth_metadata(found: KnownGrowth, months: int, command: str) -> dict[str, 
     """Return growth as metadata.
 
     Args:
-        found: the growth.
         months: number of months of the forecast.
         command: prints the report.
     """

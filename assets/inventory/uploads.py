@@ -44,7 +44,6 @@ def uploads_metadata(report: UploadsReport, prices: StoragePrices, command: str)
     """Return incomplete uploads as metadata.
 
     Args:
-        report: the uploads.
         prices: of the region.
         command: prints them.
     """

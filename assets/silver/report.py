@@ -55,7 +55,6 @@ def known_sources(
 
     Args:
         merged: the merges of the run. If there were none, the last materialization has the columns.
-        instance: Dagster's instance.
         asset: the silver asset.
     """
     if merged is not None:
@@ -80,7 +79,6 @@ def table_metadata(
 
     Args:
         lake: counts its rows if `rows` is None.
-        spec: the table.
         location: `s3a://` URI of the silver table.
         state: its latest state; a table that does not exist yet has no metadata.
         sources: columns of bronze that each column comes from.

@@ -31,7 +31,6 @@ def record(
 
     Args:
         table: the table of the batch.
-        batch: the batch.
         landed: what its commit did.
         run_id: Dagster's id of the run.
         log: called with each line.

@@ -110,7 +110,6 @@ def erase_from_bronze(
     the table has no such row after the last of these batches, and is not searched again here.
 
     Args:
-        table: the table.
         suppression: its list.
         run_id: unique to this call.
         log: called with each line.

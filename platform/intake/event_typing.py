@@ -57,11 +57,7 @@ class Types:
 
 
 class EventTyping:
-    """The rules of a lake during one tick.
-
-    Args:
-        lake: the lake.
-    """
+    """The rules of a lake during one tick."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
@@ -126,7 +122,6 @@ def opened_messages(
 
     Args:
         parsed: the messages of an event queue.
-        config: the lake.
         with_envelopes: whether bodies are taken out of their SNS envelopes. It costs another parse of each body.
     """
     found = []

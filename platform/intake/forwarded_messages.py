@@ -35,11 +35,7 @@ class Made:
 
 
 class Forwards:
-    """The routes of a lake during one tick.
-
-    Args:
-        lake: the lake.
-    """
+    """The routes of a lake during one tick."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
@@ -76,7 +72,6 @@ def outgoing_messages(
     Args:
         messages: messages with events of source objects.
         types: the type of each event.
-        config: the lake.
         now: epoch milliseconds, for a message whose queue gives no time.
     """
     made = Made()

@@ -48,7 +48,6 @@ class HeldEvents:
         that comes twice is a duplicate in the ledger.
 
         Args:
-            lake: the lake.
             now: epoch seconds.
 
         Raises:

@@ -232,7 +232,6 @@ def subject_key(
     """Return the key for a kind of subject.
 
     Args:
-        config: the lake.yaml.
         environ: may have the secret.
         kind: kind of the subjects.
         requests: the earlier requests of this kind, whose secret it must be.

@@ -32,7 +32,6 @@ def file_source(lake: Lake, location: str, files: int, now: float) -> FileSource
     """Return where the files of one of the lake's own tables are looked for.
 
     Args:
-        lake: the lake.
         location: `s3a://` URI of the table.
         files: number of its live files.
         now: epoch seconds.

@@ -33,7 +33,6 @@ def trace_forwarding(
     """Return the event type of an object and the routes that its events go to. None if the lake has neither.
 
     Args:
-        config: the lake.
         bucket: bucket of the object.
         key: key of the object, decoded.
         tags: returns the tags of an object. It is called only if the type depends on them.

@@ -19,7 +19,6 @@ def table_named(lake: Lake, name: str) -> str:
     """Return the key of a table.
 
     Args:
-        lake: the lake.
         name: SQL name, key or `s3://` prefix of the table.
 
     Raises:

@@ -262,8 +262,6 @@ def _join_ledger(
     """Create the view from one scan of bronze and the ledger's batch of each file, for any number of batches.
 
     Args:
-        delta: reads the tables.
-        work: the merge.
         birth: the birth of the bronze table.
         views: drops the view.
         after: rows of the batches after this one are merged.

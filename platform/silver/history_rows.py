@@ -89,7 +89,6 @@ class HistoryQuery:
     Args:
         name: the silver table, for errors.
         rules: what a row of bronze is in silver. They have a history.
-        types: types of the columns.
         truncates: the orders of all truncates, as JSON of structs.
         dumps: what is known of full dumps.
     """

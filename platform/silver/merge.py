@@ -158,8 +158,6 @@ def rebuild_table(
     Rows that bronze does not give leave the table. A rebuild that dies before its commit has changed nothing.
 
     Args:
-        lake: the lake.
-        spec: the table.
         log: called with each line of progress.
         since: only keys with a row of this batch or later, in bronze or in silver, are computed again. Batches that
             wait are merged before, in commits of their own. If bronze records batches during each of `MAX_CATCH_UPS`

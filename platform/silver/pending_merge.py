@@ -46,7 +46,6 @@ class PendingMerge:
         table: the bronze table.
         spec: `silver` of the table in `lake.yaml`.
         location: `s3a://` URI of the silver table.
-        bronze: state of the bronze table.
         silver: state of the silver table, which may not exist yet.
         mark: last batch that silver holds. None if silver holds no batch of this bronze table and generation.
         n: last batch in the ledger, up to which silver is merged.

@@ -82,8 +82,6 @@ def stored_forgotten(
     """Yield views of what a silver table has of suppressed subjects, and of its other rows.
 
     Args:
-        delta: reads and writes tables.
-        store: the lake's own objects.
         spec: its configuration.
         birth: its birth record, if it was born.
         suppression: its list.

@@ -31,7 +31,6 @@ def value_in_silver(types: ColumnTypes, name: str, side: str = "", replaced: str
     """Return SQL of the value of a column in silver's type.
 
     Args:
-        types: the columns.
         name: of the column.
         side: of the row, such as `s.`.
         replaced: SQL of the value whose fields stay where bronze lacks them. None: they become NULL.
@@ -45,8 +44,6 @@ def was_left_condition(rules: MergeRules, column: str, recorded: str) -> str:
     A NULL that would not be a change was none either when the table did not have the column yet.
 
     Args:
-        rules: what a row of bronze is in silver.
-        column: the column.
         recorded: the condition that `LEFT` has the column.
     """
     return f"({recorded} OR t.{quote_name(column)} IS NULL)" if column in rules.ignored_nulls else recorded
@@ -59,7 +56,6 @@ def kept_value(rules: MergeRules, column: str, *, has_left: bool) -> str:
     more stays only if each of its persons is one whom `s` names.
 
     Args:
-        rules: what a row of bronze is in silver.
         column: a column of silver, or one of which `s` lacks fields.
         has_left: whether the row `t` has `LEFT`.
     """
@@ -87,10 +83,7 @@ class LeftValues:
     which rows come, or on how many merges take them.
 
     Args:
-        rules: what a row of bronze is in silver.
-        types: the columns.
         silver: the columns of the silver table.
-        mode: of the merge.
         is_partial: whether a row of the merge leaves a value, so that `s` has `GIVEN_AT`.
         truncate: values that are older than this order are gone. JSON of a struct.
     """

@@ -45,8 +45,6 @@ def plan_datasets(
     """Plan a batch of a table with completion signals.
 
     Args:
-        table: the table.
-        clock: the clock of the table's ledger.
         taken: hints, oldest first.
         states: the ledger's last states of their keys.
         probe_keys: reads the present states of parts.
@@ -76,7 +74,6 @@ class _SignalPlanner:
     """What one batch knows of signals and parts.
 
     Attributes:
-        table: the table.
         source: the bucket of its files.
         config: says which objects are files of the table.
         waiting: the signals that wait for a part.

@@ -34,7 +34,6 @@ class Scratch:
     """The folder of such copies of one table.
 
     Attributes:
-        store: the lake's own objects.
         table_key: the table, encoded.
     """
 

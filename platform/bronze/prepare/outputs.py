@@ -67,7 +67,6 @@ class OutputLoad(Load):
         """Return a staged object under its final name.
 
         Args:
-            staged: the object.
             ending: of its name, without the dot.
             index: number of the object in the batch.
         """

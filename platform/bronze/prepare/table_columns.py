@@ -115,7 +115,6 @@ def unborn_schema(
 
     Args:
         spec: its configuration.
-        key: the table.
         candidates: its first files.
         ours: names of the columns that Tidegate adds to its rows.
     """
@@ -143,7 +142,6 @@ def path_columns(
 
     Args:
         spec: its configuration.
-        key: the table.
         candidate: the file.
         schema: the columns of the table.
         ours: names of the columns that Tidegate adds to its rows.

@@ -99,7 +99,6 @@ def check_spark(
 
     Args:
         remote: the server.
-        store: the store of the lake.
         explain: returns what to do when the server does not answer.
     """
 
@@ -272,7 +271,6 @@ def check_foreign(store: LakeStore, bucket: str, folders: Iterable[str]) -> Find
     """Check that no folder contains a Delta table that is not this lake's.
 
     Args:
-        store: the store of the lake.
         bucket: the bucket of the folders.
         folders: key prefixes that end with `/`.
     """

@@ -43,7 +43,6 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
     """Examine the log of every table of the lake and print the findings.
 
     Args:
-        console: takes the output.
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform; None takes a running default one, else the environment.
         repair: first settle pending commits, close what dead writers left open and delete old staged commits.

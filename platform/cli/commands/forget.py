@@ -42,7 +42,6 @@ def run_forget(
     """Print what the lake has of subjects, or forget them. Without subjects, show the requests, or work them off.
 
     Args:
-        console: takes the output.
         subjects: identities of the persons.
         file: a file with further identities, one a line.
         kind: kind of the subjects.

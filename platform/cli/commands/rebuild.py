@@ -46,7 +46,6 @@ def run_rebuild(
     """Print the plan of a rebuild, or request the rebuild.
 
     Args:
-        console: takes the output.
         name: SQL name, key or `s3://` prefix of the table.
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform; None takes a running default one, else the environment.

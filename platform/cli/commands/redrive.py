@@ -78,7 +78,6 @@ def run_redrive(
     """Print what would be retried, or retry it.
 
     Args:
-        console: takes the output.
         kind: what is retried.
         name: of objects, the SQL name, key or `s3://` prefix of their table; of dead letters, their queue or its
             dead-letter queue; None for all. Of a route, its name.

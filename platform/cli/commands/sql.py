@@ -71,7 +71,6 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int, *, as_j
     """Run a query and print its rows.
 
     Args:
-        console: takes the output.
         query: Spark SQL; `bronze.<name>`, `silver.<name>`, `ledger.<name>`, `lake.intake` and
             `lake.quarantine` are the lake's tables; time travel works. `inventory_as_of('<table>', '<day>')` is the
             inventories of a day.

@@ -65,8 +65,6 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
     """Print the lines of a report, the most expensive first, and the total.
 
     Args:
-        console: takes the output.
-        lake: the lake.
         asked: what the report should be of.
         as_json: print only one JSON object.
 
@@ -164,7 +162,6 @@ def objects_of(lake: Lake, name: str, configuration: str) -> DataFrame:
     """Return the rows of a table of inventories, or raises CommandError.
 
     Args:
-        lake: the lake.
         name: SQL name, key or `s3://` prefix of the table.
         configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
     """

@@ -14,7 +14,6 @@ def other_objects(spec: TableSpec, began: TableSchema) -> str | None:
     """Return why `schema: variant` and the columns of a table do not go together, with the remedy; None if they do.
 
     Args:
-        spec: the table's configuration.
         began: columns of the table.
     """
     wanted = spec.policy == "variant"
@@ -36,7 +35,6 @@ def other_rescued(spec: TableSpec, began: TableSchema) -> str | None:
     """Return why `schema: rescue` cannot use the table's column `_rescued_data`, with the remedy; None if it can.
 
     Args:
-        spec: the table's configuration.
         began: columns of the table.
     """
     found = began.find_column(RESCUED_COLUMN)

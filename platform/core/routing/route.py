@@ -24,7 +24,6 @@ class Routed:
     """The object belongs to a table.
 
     Attributes:
-        table: key of the table.
         spec: configuration of the table, with the format and mode of this object.
         why: the rule that decided, as a sentence.
     """
@@ -63,7 +62,6 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
     Args:
         bucket: bucket of the object.
         key: decoded key of the object.
-        config: the lake.
         known: the tables that exist. A discovered one continues if `lake.yaml` gives its SQL name to another.
     """
     if bucket == config.lake.bucket and key.startswith(config.lake.prefix):

@@ -46,7 +46,6 @@ def add_missing_fields(known: Type, given: Type, *, fixed: bool = False) -> Type
     """Return a type with the fields of the other type that it lacks, at every depth. Its other parts stay.
 
     Args:
-        known: the type.
         given: the other type.
         fixed: whether structs that are in no array or map take no fields.
     """

@@ -105,7 +105,6 @@ def audits(buckets: Sequence[CompanyBucket], day: int, orders: CompanyBucket, lo
 
     Args:
         buckets: all buckets.
-        day: the day.
         orders: the bucket with the table of orders.
         loaded: keys of the objects that this table knows.
     """

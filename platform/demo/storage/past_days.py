@@ -41,7 +41,6 @@ class PastDays:
 
     Args:
         home: folder of the demo, with its lake.yaml.
-        buckets: of the company.
         days: number of days before the last one.
     """
 

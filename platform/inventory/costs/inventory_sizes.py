@@ -40,10 +40,6 @@ def inventory_sizes(lake: Lake, now: datetime) -> dict[str, int]:
 
     The folders are those of loaded tables, ledgers and silver tables: `bronze/<key>`, `ledger/<key>`, `silver/<name>`.
     Nothing is returned if no table of inventories has one of the lake's bucket.
-
-    Args:
-        lake: the lake.
-        now: the time.
     """
     found: list[ListedFolder] = []
     for spec in lake.config.tables:
@@ -64,7 +60,6 @@ def usable_sizes(folders: Iterable[ListedFolder], now: datetime) -> dict[str, in
 
     Args:
         folders: what inventories have of them.
-        now: the time.
     """
     by_uri: defaultdict[str, dict[FolderInventory, int]] = defaultdict(dict)
     for folder in folders:

@@ -39,10 +39,6 @@ def unwrap_arrays(route: RouteSpec, objects: ObjectStore) -> Action:
 
     The same bytes give the same object, so doing it twice changes nothing: neither its name nor its etag. Large objects
     are in memory one after another, whatever the number of routes.
-
-    Args:
-        route: the route.
-        objects: handle on S3.
     """
     bucket, folder = S3Address.parse(route.unwrap or "")
 

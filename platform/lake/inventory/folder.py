@@ -31,7 +31,6 @@ def folder_objects(session: SparkSession, location: str, version: int, bucket: s
     are `name`, below the folder, `configuration` and `created`, in epoch seconds.
 
     Args:
-        session: of Spark.
         location: URI of the table of inventories.
         version: Delta version of this table.
         bucket: of the folder.

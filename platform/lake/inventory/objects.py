@@ -18,7 +18,6 @@ def inventory_objects(session: SparkSession, location: str, configuration: str =
     """Return the rows of a table of inventories.
 
     Args:
-        session: of Spark.
         location: URI of the table.
         configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
 

@@ -41,7 +41,6 @@ def copy_parquet(objects: ObjectStore, source: S3Object, target: S3Address, rena
     """Write a copy of an object to another address.
 
     Args:
-        objects: handle on S3.
         source: the version to copy.
         target: address of the copy.
         renames: new names of columns in the copy, by their names in the object.

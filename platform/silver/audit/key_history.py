@@ -111,8 +111,6 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
     """Follow a key from the files of bronze to its row of silver. Nothing is changed.
 
     Args:
-        lake: the lake.
-        spec: the table.
         given: the key, as `part=value` for each of its parts.
 
     Raises:
@@ -249,7 +247,6 @@ def unfinished_dumps(lake: Lake, rows: KeyRows, order: str) -> tuple[str, ...]:
     """Return a sentence for each dump that is not whole and newer than an order, and one for files that wait.
 
     Args:
-        lake: reads the tables.
         rows: queries of a table of full dumps.
         order: of the newest row of a key, as JSON.
     """

@@ -44,7 +44,6 @@ class KeyRows:
 
     Attributes:
         work: the tables.
-        rules: what a row of bronze is in silver.
         suppression: the persons who were forgotten, whose rows a merge leaves out. None if there are none, or if the
             list cannot be applied here.
     """
@@ -242,7 +241,6 @@ class KeyRows:
         """Return the full dumps that imply no deletes, with their orders as `order` has them.
 
         Args:
-            lake: reads the tables.
             mark: last batch that silver holds.
             version: Delta version of bronze. None: the newest.
         """

@@ -95,7 +95,6 @@ def incomplete_dumps(
     Args:
         session: reads the tables.
         work: the tables.
-        rules: what a row of bronze is in silver.
         upto: the batch.
         order: SQL of the order of a row of bronze, as JSON. None: that of the rules.
         version: Delta version of bronze. None: the newest.
@@ -173,9 +172,7 @@ def orders_of_keys(schema: TableSchema, rules: MergeRules, order: str, table: Ta
 
     Args:
         schema: of bronze.
-        rules: what a row of bronze is in silver.
         order: SQL of the order of a row of bronze, as JSON.
-        table: the key of the table.
         keys: of objects.
     """
     folders = schema.partition_fields

@@ -23,7 +23,6 @@ def newest_deliveries(table: TableKey, ledger: Ledger, count: int = 1) -> dict[S
     """Return the newest deliveries of each subject, the newest first. What was dropped has a drop as its newest.
 
     Args:
-        table: the table.
         ledger: its ledger.
         count: number of deliveries of each subject.
     """

@@ -25,7 +25,6 @@ def loadable(
     """Return the candidates as files that Spark can read, with the columns that they declare.
 
     Args:
-        spec: the configuration of the table.
         access: reaches the files.
         candidates: to load.
         prepared: records what happens to the candidates that are not returned.

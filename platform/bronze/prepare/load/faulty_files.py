@@ -77,7 +77,6 @@ class FaultyFiles:
         Files with which the server was lost are tried in their sets before: another loss names few of them.
 
         Args:
-            files: the files.
             bring: gives the schema their columns.
 
         Returns:

@@ -41,7 +41,6 @@ class LoadColumns:
     """The columns of one load: those that the table has, and those that files and their rows bring.
 
     Args:
-        table: the table.
         work: the batch that is prepared.
         prepared: has the schema, and takes the files that do not fit it.
         suppression: the subjects whose rows are left out.

@@ -51,7 +51,6 @@ def drop_repeated_messages(
 
     Args:
         source: the bucket of the objects, and of the staged files.
-        delta: reads the table.
         batches: the one before says when its newest row was sent.
         work: the draft that the look returned.
         prepared: the preparation; its adds and rows change, and its `sent_until` is set.
