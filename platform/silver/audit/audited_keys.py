@@ -217,7 +217,7 @@ def _lost_files(work: PendingMerge, n: int) -> bool:
     keys = [row.key for row in batch.rows if row.status is Status.COMMITTED] if batch else []
     if len(keys) > _MAX_LOOKED_UP:
         return True
-    later = table.ledger.history(work.recorded, *keys)
+    later = table.ledger.history(work.ledger.version, *keys)
     return any(
         decision.stamp.n > n and decision.row.status in (Status.REMOVED, Status.QUARANTINED) for decision in later
     )

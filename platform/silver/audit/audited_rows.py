@@ -237,7 +237,7 @@ def _decisions(rows: KeyRows, files: Sequence[str]) -> Mapping[tuple[str, int | 
     table, work = rows.work.table, rows.work
     keys = {file: S3Address.parse(_address(rows, file)).key for file in dict.fromkeys(files)}
     by_key: dict[str, list[Decision]] = {}
-    for decision in table.ledger.history(work.recorded, *dict.fromkeys(keys.values())):
+    for decision in table.ledger.history(work.ledger.version, *dict.fromkeys(keys.values())):
         if decision.row.status is Status.COMMITTED:
             by_key.setdefault(decision.row.key, []).append(decision)
     found: dict[tuple[str, int | None], Decision] = {}

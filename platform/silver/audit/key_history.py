@@ -265,7 +265,7 @@ def unfinished_dumps(lake: Lake, rows: KeyRows, order: str) -> tuple[str, ...]:
 def _describe_waiting(rows: KeyRows) -> str | None:
     """Return which files and signals wait, and why. None if nothing waits."""
     table = rows.work.table
-    states = table.ledger.last_states(rows.work.recorded).where(F.col("status") == str(Status.WAITING))
+    states = table.ledger.last_states(rows.work.ledger.version).where(F.col("status") == str(Status.WAITING))
     every = F.array_sort(F.collect_list(F.struct("key", "reason")))
     (found,) = states.agg(F.count(F.lit(1)).alias("files"), F.slice(every, 1, MAX_NAMES).alias("first")).collect()
     if not found["files"]:

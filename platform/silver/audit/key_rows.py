@@ -81,7 +81,7 @@ class KeyRows:
     @property
     def merged_version(self) -> int | None:
         """Delta version of bronze with the batch that silver holds. None if it is not known."""
-        header = self.work.table.ledger.header(self.work.recorded, self.work.mark or 0)
+        header = self.work.table.ledger.header(self.work.ledger.version, self.work.mark or 0)
         return None if header is None or header.bronze_version < 0 else header.bronze_version
 
     def bronze(self, view: str) -> str:

@@ -105,7 +105,7 @@ def incomplete_dumps(
     if not rules.are_dumps:
         return ()
     is_decision = (F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE)) & (F.col("n") <= upto)
-    decided = work.table.ledger.rows(work.recorded).where(is_decision)
+    decided = work.table.ledger.rows(work.ledger.version).where(is_decision)
     if decided.where(f"{_IS_WHOLE} OR {_IS_PARTLY}").isEmpty():
         return ()
     order = order or exact_json(order_struct(rules.order_values))
