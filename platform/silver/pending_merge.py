@@ -72,6 +72,7 @@ class PendingMerge:
 
     Attributes:
         table: the bronze table.
+        spec: `silver` of the table in `lake.yaml`.
         location: `s3a://` URI of the silver table.
         silver: state of the silver table, which may not exist yet.
         mark: last batch that silver holds. None if silver holds no batch of this bronze table and generation.
@@ -85,6 +86,7 @@ class PendingMerge:
     """
 
     table: Table
+    spec: SilverSpec
     location: str
     bronze: TableState
     silver: TableState
@@ -94,13 +96,6 @@ class PendingMerge:
     settled: int = 0
     aim: Aim = Aim.WAITING
     since: int | None = None
-
-    @property
-    def spec(self) -> SilverSpec:
-        """`silver` of the table in `lake.yaml`."""
-        if self.table.spec.silver is None:
-            raise AssertionError("a table that is merged has `silver`")
-        return self.table.spec.silver
 
     @property
     def n(self) -> int:
@@ -162,4 +157,4 @@ def merge_state(lake: Lake, spec: TableSpec) -> PendingMerge | None:
     silver.require_served_features(f"silver.{spec.name}")
     settled = read_after(silver.properties, app_id) or 0
     ledger = RecordedLedger(table.ledger, version, n)
-    return PendingMerge(table, location, bronze, silver, silver.txn, ledger, app_id, settled)
+    return PendingMerge(table, spec.silver, location, bronze, silver, silver.txn, ledger, app_id, settled)

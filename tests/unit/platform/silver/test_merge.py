@@ -27,7 +27,9 @@ def start(
 ) -> PendingMerge:
     """Return what a merge starts from, without tables."""
     ledger = RecordedLedger(TABLE, 1, n)
-    return PendingMerge(TABLE, "s3a://lake/silver/items", BRONZE, SILVER, mark, ledger, app_id, aim=aim, since=since)
+    return PendingMerge(
+        TABLE, TABLE, "s3a://lake/silver/items", BRONZE, SILVER, mark, ledger, app_id, aim=aim, since=since
+    )
 
 
 def rebuilt(
