@@ -1966,7 +1966,7 @@ MUTANTS = (
     Mutant(
         "a file that changed while it was concatenated is blamed or written",
         1,
-        "_Concatenate._stage",
+        "Concatenate._stage",
         "        changed = self._changed_keys(files)\n",
         "        changed: set[str] = set()\n",
         (
@@ -2241,7 +2241,7 @@ MUTANTS = (
     Mutant(
         "the rows of an inventory stay when the next one enters",
         2,
-        "_Preparation.run",
+        "InventoryLoad.run",
         "        if base and self.entered:\n",
         "        if base and not self.entered:\n",
         (f"{_CENTRAL}test_a_file_that_changes_while_it_is_read_keeps_its_inventory_out",),

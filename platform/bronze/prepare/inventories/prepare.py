@@ -41,21 +41,13 @@ from tidegate.platform.lake.threads import parallel
 _MAX_READ = 100
 
 
-def prepare_inventories(table: Table, work: BatchDraft) -> PreparedBatch:
-    """Stage the newest inventory of each subject. The batch removes the rows that the table has of these subjects.
+class InventoryLoad:
+    """Stages the newest inventory of each subject. The batch removes the rows that the table has of these subjects.
 
     An inventory that is older than the one that the table has, or that enters with this batch, brings no rows. If the
     newest one cannot enter, the one before it is tried.
-
-    Raises:
-        ConfigurationError: the table was born with other columns.
-        SparkUnreachable: the Spark server was lost.
-        PySparkException: Spark failed, and no inventory is known to be at fault.
     """
-    return _Preparation(table, work).run()
 
-
-class _Preparation:
     def __init__(self, table: Table, work: BatchDraft) -> None:
         self.work, self.spec, self.key, self.source = work, table.spec, table.key, table.source
         self.delta, self.batches, self.ledger = table.delta, table.batches, table.ledger
@@ -66,6 +58,13 @@ class _Preparation:
         self.bytes = 0
 
     def run(self) -> PreparedBatch:
+        """Stage the inventories.
+
+        Raises:
+            ConfigurationError: the table was born with other columns.
+            SparkUnreachable: the Spark server was lost.
+            PySparkException: Spark failed, and no inventory is known to be at fault.
+        """
         base = self.prepared.base = present_schema(self.spec, self.batches, self.delta, self.work)
         if base and base.partitions != PARTITIONS:
             raise ConfigurationError(

@@ -36,22 +36,6 @@ from tidegate.platform.lake.lake import Table
 _STAGED_NAME = "part-00000-00000000-0000-0000-0000-000000000000.c000.snappy.parquet" + "-" * 20
 
 
-def prepare_load(table: Table, work: BatchDraft) -> PreparedBatch:
-    """Stage the rows of all candidates as Parquet in the table's directory, uncommitted.
-
-    Rows that do not fit are quarantined below `quarantine/rows` with their source, reason and raw text. The ledger's
-    column `bad_rows_folder` names their folder. Files that cannot be read are quarantined. Files that changed while
-    they were read are deferred. If a redrive or a rebuild reads a file again, the batch removes the rows that the table
-    has of it.
-
-    Raises:
-        StoreError: S3 did not answer.
-        SparkUnreachable: the Spark server was lost while it read files.
-        PySparkException: Spark failed, and no file is known to be at fault.
-    """
-    return Load(table, work).run()
-
-
 @dataclass(frozen=True)
 class Staged:
     """A set of files that are staged.
@@ -72,7 +56,13 @@ class Staged:
 
 
 class Load:
-    """One preparation: its handles and its knowledge of the table. Those of outputs are variants of it."""
+    """One preparation: its handles and its knowledge of the table. Those of outputs are variants of it.
+
+    The rows of all candidates are staged as Parquet in the table's directory, uncommitted. Rows that do not fit are
+    quarantined below `quarantine/rows` with their source, reason and raw text. The ledger's column `bad_rows_folder`
+    names their folder. Files that cannot be read are quarantined. Files that changed while they were read are deferred.
+    If a redrive or a rebuild reads a file again, the batch removes the rows that the table has of it.
+    """
 
     def __init__(self, table: Table, work: BatchDraft) -> None:
         self.work, self.plan = work, work.plan
@@ -90,7 +80,13 @@ class Load:
         self.seen: dict[str, S3Found] = {}  # by HEAD after the read: a read of a footer returns no checksum
 
     def run(self) -> PreparedBatch:
-        """Prepare all candidates. If that fails, the rows that were quarantined are removed."""
+        """Prepare all candidates. If that fails, the rows that were quarantined are removed.
+
+        Raises:
+            StoreError: S3 did not answer.
+            SparkUnreachable: the Spark server was lost while it read files.
+            PySparkException: Spark failed, and no file is known to be at fault.
+        """
         try:
             return self._run()
         except Exception:
