@@ -19,7 +19,7 @@ from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.bronze.listener import InventoryComparison, RunListener
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.prepare.inventories.newest_deliveries import find_late_inventories
-from tidegate.platform.bronze.record import noted_waiting
+from tidegate.platform.bronze.record import read_waiting_note
 from tidegate.platform.bronze.run import BatchResult, run_table
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.catalog.descriptions import column_descriptions
@@ -254,7 +254,7 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
             descriptions=column_descriptions(table.spec),
         )
         return TableReport(done, snapshot, before, last)
-    datasets = noted_waiting(table.spec, table.table_key, table.ledger, table.lake.store)
+    datasets = read_waiting_note(table.spec, table.table_key, table.ledger, table.lake.store)
     state = table.delta.table_state(birth.location) if birth else None
     if birth is None or state is None or not state.exists or not state.has_columns:
         name = birth.name if birth else table.spec.name

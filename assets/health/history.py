@@ -23,7 +23,7 @@ _PAGE, _MAX_PAGES = 50, 100
 _MAX_IDLE = 5
 
 
-def quarantined_since(instance: dg.DagsterInstance, names: LakeNames, since: float) -> dict[str, int]:
+def quarantined_counts(instance: dg.DagsterInstance, names: LakeNames, since: float) -> dict[str, int]:
     """Return how many objects and rows bronze quarantined since then, by table key, from its failed checks.
 
     A run without work repeats the check results of the run before, which are not counted again. Each listing finds

@@ -23,7 +23,7 @@ from tidegate.platform.core.storage.cost import COMBINED_PREFIXES, OF, CostLine,
 from tidegate.platform.core.storage.prices import GIGABYTE
 from tidegate.platform.inventory.costs.reads import Reads, reads_of
 from tidegate.platform.inventory.stored_objects import folder_of, read_prices, stored_objects, sums_of_all
-from tidegate.platform.lake.inventory.objects import newest_created
+from tidegate.platform.lake.inventory.objects import newest_creation_times
 from tidegate.resources.lake_resource import LakeResource
 
 #: Bars of a plot.
@@ -53,7 +53,7 @@ def _cost(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec) -> dg.
         prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
         objects = stored_objects(opened, spec.table_key.encode(), reports.configuration or "")
         sums, whole = sums_of_all(objects, OF, reports.depth)
-        stale = stale_inventories(newest_created(objects))
+        stale = stale_inventories(newest_creation_times(objects))
         reads = reads_of(opened, datetime.now(UTC), reports.depth)
         command = report_command("cost", spec, reports, depth=reports.depth)
         metadata = cost_metadata(CostReport.from_sums(sums, prices), reads, command, whole=whole)

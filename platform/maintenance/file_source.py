@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from tidegate.platform.core.inventory.manifest import InventoryError
-from tidegate.platform.lake.inventory.folder import folder_inventories, folder_objects, newest_usable, vacuum_inventory
+from tidegate.platform.lake.inventory.folder import (
+    folder_inventories,
+    folder_objects,
+    newest_usable_inventory,
+    vacuum_inventory,
+)
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.maintenance.vacuum import own_folder
 
@@ -58,5 +63,5 @@ def _from_inventory(lake: Lake, name: str, location: str, now: float) -> FileSou
     bucket, folder = own_folder(lake.store, location)
     # Each query reads this version: a newer inventory may come between them.
     objects = folder_objects(lake.delta.session, birth.location, state.version, bucket, folder)
-    newest = newest_usable(folder_inventories(objects), bucket, now)
+    newest = newest_usable_inventory(folder_inventories(objects), bucket, now)
     return FileSource(vacuum_inventory(objects, newest), f"from the inventory of {newest.began}")

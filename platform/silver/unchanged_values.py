@@ -230,19 +230,19 @@ class LeftValues:
         return own if self._truncate is None else f"if({self._is_truncated(column)}, NULL, {own})"
 
     def _is_truncated(self, column: str) -> str:
-        return self._is_older(self._given_at(column))
+        return self._is_older(self._given_entry(column))
 
     def _is_older(self, at: str) -> str:
         return f"coalesce({at} < {self._truncate}, false)"
 
     def _recorded_order(self, column: str) -> str:
         """Return SQL of the order from which silver's value is, as far as no truncate took it."""
-        return self._is_since_truncate(self._given_at(column))
+        return self._is_since_truncate(self._given_entry(column))
 
     def _is_since_truncate(self, at: str) -> str:
         return at if self._truncate is None else f"get(filter(array({at}), at -> at >= {self._truncate}), 0)"
 
-    def _given_at(self, column: str) -> str:
+    def _given_entry(self, column: str) -> str:
         given = f"coalesce({self._entry(column)}, {self._entry(LAST_DELETE)})"
         return f"if({self._was_left(column)}, {given}, {self._theirs})"
 

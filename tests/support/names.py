@@ -39,6 +39,8 @@ _NAMED_OUTSIDE = re.compile(
 _EMPTY = {"one", "ones", "well", "ill", "such", "those", "these"}
 #: What follows a verb in names such as `left_over`.
 _ADVERBS = {"away", "back", "down", "off", "out", "over", "up"}
+#: Beginnings of functions that make a value of another one, or a changed copy.
+_MAKERS = {"from", "to", "with", "without"}
 _PROPERTY = re.compile(r"property\b|\.(?:setter|deleter)\b")
 #: An entry of `Args:` or `Attributes:` in one line, without code.
 _ENTRY = re.compile(r" +(\w+): ([^`]+)")
@@ -184,6 +186,8 @@ def _function_problem(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | Non
         return None
     first, *others = node.name.strip("_").split("_")
     if others:
+        if first not in _MAKERS and all(_is_participle(word) or word in _WORDS["vague"] for word in (first, *others)):
+            return "has neither a noun nor a verb: name the result or the effect"
         if first in _WORDS["prepositions"] and not node.name.strip("_").startswith(_NOUNS):
             return f"begins with {first!r}: name the result or the effect"
         return None

@@ -127,7 +127,7 @@ class _SignalPlanner:
         """Add the signals that wait for one of these parts."""
         last = {item.hint.key: item for item in of_parts}
         again = {item.hint.key for item in of_parts if item.hint.decides_again}
-        for signal, part in self.waiting.waiting_for(last).items():
+        for signal, part in self.waiting.find_signals(last).items():
             if signal not in signals:
                 cause = Redriven() if part in again else Listed()
                 signals[signal] = [PlannedHint(Hint(signal, cause), last[part].manifest)]

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from tidegate.platform.bronze.prepare.load.spark_errors import columns_refused
 from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
-from tidegate.platform.core.config.drift import other_objects, other_rescued
+from tidegate.platform.core.config.drift import other_objects, rescued_column_problem
 from tidegate.platform.core.config.silver_columns import reserved_in_bronze
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import ConfigurationError, DataError, Misfit
@@ -177,7 +177,7 @@ def with_configured(spec: TableSpec, delta: Delta, work: BatchDraft, schema: Tab
     Raises:
         ConfigurationError: the table does not go together with its `schema` in lake.yaml, or Delta refuses new columns.
     """
-    if differs := other_objects(spec, schema) or other_rescued(spec, schema):
+    if differs := other_objects(spec, schema) or rescued_column_problem(spec, schema):
         raise ConfigurationError(differs)
     if spec.policy not in ("variant", "rescue"):
         return schema

@@ -17,7 +17,7 @@ from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.after_load import move_target
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.wording import first_few
+from tidegate.platform.core.wording import first_texts
 from tidegate.platform.lake.aws.clients import caller
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.operations.rebuild import RebuildPlan, plan_rebuild, rebuild_table
@@ -154,7 +154,7 @@ def plan_lines(lake: Lake, plan: RebuildPlan) -> list[str]:
         keys = [item.key for item in plan.kept]
         lines += [
             f"  KEPT     {plan.kept_rows} rows stay as they are: S3 no longer has their files, or has other bytes",
-            *(f"             {text}" for text in first_few(keys, _SHOWN)),
+            *(f"             {text}" for text in first_texts(keys, _SHOWN)),
         ]
         if folder := move_target(plan.table.spec.after_load):
             page = "docs/guides/after-load.md"

@@ -21,7 +21,7 @@ from tidegate.platform.core.storage.cost import DIMENSIONS, cost_lines
 from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
 from tidegate.platform.inventory.costs.reads import Reads, reads_of
 from tidegate.platform.inventory.stored_objects import folder_of, read_prices, stored_objects
-from tidegate.platform.lake.inventory.objects import newest_created
+from tidegate.platform.lake.inventory.objects import newest_creation_times
 from tidegate.platform.lake.inventory.sums import stored_sums
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.query.table_lookup import table_named
@@ -73,7 +73,7 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
     """
     dimensions, prices = asked.dimensions, known_prices(asked.prices)
     objects = objects_of(lake, asked.table, asked.configuration)
-    stale = stale_inventories(newest_created(objects))
+    stale = stale_inventories(newest_creation_times(objects))
     try:
         lines = cost_lines(stored_sums(objects, dimensions, asked.depth), prices)
     except InventoryError as error:

@@ -89,7 +89,7 @@ def run_storage_demo(
             home / "lake.yaml",
             ports,
             spark_conf=SMALL_DATA,
-            before_sensors=lambda stack: past.bring_in(stack, console),
+            before_sensors=lambda stack: past.load_days(stack, console),
         ) as platform,
         closing(past),
     ):

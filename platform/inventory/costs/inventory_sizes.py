@@ -15,7 +15,7 @@ from tidegate.platform.core.config.lake import LakeSpec
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.inventory.stored_objects import stored_objects
-from tidegate.platform.lake.inventory.folder import FolderInventory, folder_counts, newest_usable
+from tidegate.platform.lake.inventory.folder import FolderInventory, folder_counts, newest_usable_inventory
 from tidegate.platform.lake.inventory.sums import first_folders
 from tidegate.platform.lake.lake import Lake
 
@@ -67,7 +67,7 @@ def usable_sizes(folders: Iterable[ListedFolder], now: datetime) -> dict[str, in
     found: dict[str, int] = {}
     for uri, inventories in by_uri.items():
         with suppress(InventoryError):
-            found[uri] = inventories[newest_usable(inventories, uri, now.timestamp())]
+            found[uri] = inventories[newest_usable_inventory(inventories, uri, now.timestamp())]
     return found
 
 

@@ -74,14 +74,14 @@ def table_costs(
     reports = [
         _report(tables[key], found, figures, now, fresh, stored[key])
         for key, found in recorded_months(
-            recorded.ledgers, first_of(now, months), _tick(lake.config), failed, set(stored)
+            recorded.ledgers, first_month(now, months), _tick(lake.config), failed, set(stored)
         )
     ]
     unread |= {key: unread_because(lake.delta, error) for key, error in failed.items()}
     return LakeCosts(most_expensive_first(reports), unread)
 
 
-def first_of(now: datetime, months: int) -> datetime:
+def first_month(now: datetime, months: int) -> datetime:
     """Return the beginning of the first of some months (UTC), of which this one is the last."""
     number = now.astimezone(UTC).year * 12 + now.astimezone(UTC).month - months
     return datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC)

@@ -121,7 +121,7 @@ class FolderInventory:
         return f"{datetime.fromtimestamp(self.created, UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def newest_usable(found: Iterable[FolderInventory], bucket: str, now: float) -> FolderInventory:
+def newest_usable_inventory(found: Iterable[FolderInventory], bucket: str, now: float) -> FolderInventory:
     """Return the newest inventory that lists the whole folder.
 
     Args:

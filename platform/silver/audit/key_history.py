@@ -30,7 +30,7 @@ from tidegate.platform.core.silver.audit.key_row import Fate, KeyRow
 from tidegate.platform.core.silver.audit.row_outcomes import RowFates, SilverRow
 from tidegate.platform.core.silver.key_values import key_values
 from tidegate.platform.core.times import from_micros
-from tidegate.platform.core.wording import first_few, number_of
+from tidegate.platform.core.wording import first_texts, number_of
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.silver.audit.audited_keys import FoundKey, found_keys
 from tidegate.platform.silver.audit.audited_rows import BronzeRow, FoundRow, FoundTime
@@ -273,5 +273,5 @@ def _describe_waiting(rows: KeyRows) -> str | None:
     named = [f"{row['key']}: {row['reason']}" for row in found["first"]]
     return (
         f"a dump is not complete: {found['files']} files or signals wait, so its rows are not in bronze and it deletes "
-        f"nothing in silver.{table.spec.name} ({'; '.join(first_few(named, MAX_NAMES, found['files']))})"
+        f"nothing in silver.{table.spec.name} ({'; '.join(first_texts(named, MAX_NAMES, found['files']))})"
     )

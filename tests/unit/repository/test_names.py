@@ -18,6 +18,9 @@ BAD_NAMES = {
     "def _of_rows(): ...\n": "begins with 'of'",
     "def in_turn(): ...\n": "begins with 'in'",
     "def no_answer(): ...\n": "begins with 'no'",
+    "def last_given(): ...\n": "neither a noun nor a verb",
+    "def _newest_sent_before(): ...\n": "neither a noun nor a verb",
+    "def any_of(): ...\n": "neither a noun nor a verb",
     "def beside(): ...\n": "beside",
     "class TakenAway: ...\n": "take away",
     "def f(told): ...\n": "told",
@@ -33,6 +36,7 @@ GOOD_NAMES = (
     "@dg.asset\ndef forgotten(): ...\n",
     "def from_json(): ...\ndef to_row(): ...\ndef with_lake(): ...\ndef without_schema(): ...\n",
     "def after_load_folder(): ...\n",
+    "def last_given_values(): ...\ndef find_failed(): ...\ndef with_rescued(): ...\n",
     "def test_it_is_found(): ...\nfound = 1\nx = file.tell()\n",
 )
 BAD_DOCSTRINGS = {

@@ -80,7 +80,7 @@ class InventoryLoad:
                     candidate, "it is not a manifest.checksum of an inventory right below the prefix"
                 )
         waiting = group_by_subject(self.candidates)
-        self.loaded = self._newest_loaded(waiting)
+        self.loaded = self._newest_loaded_folders(waiting)
         while waiting:
             waiting = self._round(waiting)
         undecided = self._undecided
@@ -98,7 +98,7 @@ class InventoryLoad:
         signals = {signal.key for signal in self.work.plan.signals if signal.waits_for}
         return signals | {hint.key for hint in self.prepared.deferred}
 
-    def _newest_loaded(self, subjects: Mapping[Subject, Sequence[Delivery]]) -> dict[Subject, str]:
+    def _newest_loaded_folders(self, subjects: Mapping[Subject, Sequence[Delivery]]) -> dict[Subject, str]:
         """Return the folder of the newest inventory of each subject that entered the table."""
         folders = {f"{self.key.prefix}{subject.bucket}/{subject.configuration}/": subject for subject in subjects}
         # If another run has recorded a batch meanwhile, this one's batch has its number and is not decided.

@@ -69,7 +69,7 @@ class FaultyFiles:
             return self.attempt([copy], action) if copy else []
         return [*exclude_files(files, again), *self.attempt(again, action)]
 
-    def all_at_once(
+    def bring_columns(
         self, files: Sequence[SourceFile], bring: Callable[[Sequence[SourceFile]], _Brought]
     ) -> tuple[list[SourceFile], _Brought | None]:
         """Let files bring columns, all at once, so that the types follow from the values of all.

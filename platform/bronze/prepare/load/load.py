@@ -25,7 +25,7 @@ from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Candidate
 from tidegate.platform.core.config.after_load import move_target, moved_key
-from tidegate.platform.core.keys.object_key import partition_folders, too_long
+from tidegate.platform.core.keys.object_key import key_length_problem, partition_folders
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -150,7 +150,9 @@ class Load:
         target = (
             moved_key(S3Address.parse(moved).key, candidate.key[len(prefix) :], candidate.found.etag) if moved else ""
         )
-        return too_long(staged, "the file of its rows") or too_long(target, "its copy by `after_load`")
+        return key_length_problem(staged, "the file of its rows") or key_length_problem(
+            target, "its copy by `after_load`"
+        )
 
     def _path_values(self, file: SourceFile) -> Mapping[str, str | None]:
         return path_values(self.key, file)
@@ -170,7 +172,7 @@ class Load:
                 files = self._select_fitting(files)
                 known = self.prepared.schema
             self.prepared.schema = known
-            able, refused = self.faulty.all_at_once(files, self.columns.take)
+            able, refused = self.faulty.bring_columns(files, self.columns.take)
             self.staged.clear()
             if refused:
                 files, known = self._without_refused(able, refused), None
@@ -219,7 +221,7 @@ class Load:
             return sound, None
         before = self.prepared.schema
         unknown = self.columns.select_with_unknown_fields(files, counted)
-        able, refused = self.faulty.all_at_once(unknown, self.columns.learn)
+        able, refused = self.faulty.bring_columns(unknown, self.columns.learn)
         if refused or len(able) < len(unknown):
             return exclude_files(files, exclude_files(unknown, self._without_refused(able, refused or ()))), None
         if self.prepared.schema != before:

@@ -61,10 +61,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     clock = SimpleNamespace(seconds=0.0)
 
     @contextmanager
-    def ended_after(_: object, limit: float) -> Iterator[Any]:
+    def limit_call_time(_: object, limit: float) -> Iterator[Any]:
         yield lambda: clock.seconds > limit
 
-    monkeypatch.setattr(read_timeouts, "ended_after", ended_after)
+    monkeypatch.setattr(read_timeouts, "limit_call_time", limit_call_time)
     return clock
 
 
@@ -278,7 +278,7 @@ def test_a_read_that_had_less_than_its_time_blames_nothing(table: Any, clock: An
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(read_timeouts, "ended_after", lambda session, limit: session.ended_after(limit))
+    monkeypatch.setattr(read_timeouts, "limit_call_time", lambda session, limit: session.limit_call_time(limit))
     return World("_SUCCESS")
 
 
