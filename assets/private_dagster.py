@@ -38,8 +38,6 @@ def ended_check_executions(
     """Return the executions of a check that ended, the newest first. It takes one query.
 
     Args:
-        instance: Dagster's instance.
-        check: the check.
         limit: how many at most.
         before: id of an execution. Only older ones are returned.
         failed: whether only those that failed are returned.

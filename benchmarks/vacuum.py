@@ -23,7 +23,12 @@ from typing import Any, cast
 
 from tests.support.servers.fault_proxy import FaultProxy
 from tidegate.platform.lake.aws.s3 import ObjectStore
-from tidegate.platform.lake.inventory.folder import folder_inventories, folder_objects, newest_usable, vacuum_inventory
+from tidegate.platform.lake.inventory.folder import (
+    folder_inventories,
+    folder_objects,
+    newest_usable_inventory,
+    vacuum_inventory,
+)
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.spark.delta import Delta
@@ -118,7 +123,7 @@ def measure(home: Path, files: int, left: int) -> dict[str, Any]:
             inventory = None
             if way == "inventory":
                 objects = folder_objects(session, _INVENTORIES, delta.table_state(_INVENTORIES).version, BUCKET, FOLDER)
-                newest = newest_usable(folder_inventories(objects), BUCKET, time.time())
+                newest = newest_usable_inventory(folder_inventories(objects), BUCKET, time.time())
                 inventory = vacuum_inventory(objects, newest)
             freed = vacuum(lake, _TABLE, timedelta(), dry_run=True, inventory=inventory)
             assert freed.files == left, freed

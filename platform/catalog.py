@@ -170,7 +170,6 @@ def _why_deleted(config: LakeConfig, spec: CatalogSpec, found: Mapping[str, Any]
     """Return why no table should have an entry of this lake.
 
     Args:
-        config: the lake.yaml.
         spec: the databases.
         found: the entry, as Glue has it.
         tables: all tables of the lake by key.

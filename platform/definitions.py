@@ -7,8 +7,7 @@ from typing import Any
 
 import dagster as dg
 
-from tidegate.assets.bronze.asset import build_bronze
-from tidegate.assets.bronze.job import bronze_job
+from tidegate.assets.bronze.asset import bronze_job, build_bronze
 from tidegate.assets.bronze.shared_job import build_shared_job
 from tidegate.assets.bronze.table_pages import build_page_checks, table_pages
 from tidegate.assets.catalog import build_catalog
@@ -33,19 +32,15 @@ from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.yaml_document import Location
 from tidegate.platform.core.errors import BadSetting
 from tidegate.resources.lake_resource import LakeResource, lake_path
-from tidegate.sensors.catalog import build_catalog_schedules
 from tidegate.sensors.compare_silver import build_comparison_sensor
-from tidegate.sensors.costs import build_costs_schedules
 from tidegate.sensors.dead_letters import build_dead_letters_sensor
-from tidegate.sensors.forget_history import build_history_schedules
-from tidegate.sensors.forget_persons import build_forget_schedules
 from tidegate.sensors.forward import build_forward_sensor
 from tidegate.sensors.health import build_health_sensor
 from tidegate.sensors.intake.sensor import build_intake_sensor
 from tidegate.sensors.maintain import build_maintenance_schedule
 from tidegate.sensors.reconcile import build_reconcile_sensor
+from tidegate.sensors.schedules import build_history_schedules, build_schedules
 from tidegate.sensors.silver import build_silver_triggers
-from tidegate.sensors.storage import build_storage_schedules
 
 
 def build_definitions(
@@ -76,7 +71,7 @@ def build_definitions(
     of_bronze = [bronze_job(config), build_shared_job(config)]
     assets = apply_translator(_assets(config), translator or LakeTranslator())
     jobs = [*of_bronze, *_jobs(config)]
-    schedules = _schedules_with_jobs(config)
+    schedules = list(build_schedules(config))
     events = events_job(names, assets)
     every_job = [job.name for job in jobs] + [schedule.job_name for schedule in schedules]
     return dg.Definitions(
@@ -135,16 +130,6 @@ def _checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
         *build_health_checks(config),
         *build_route_checks(config),
         *build_comparisons(config),
-    ]
-
-
-def _schedules_with_jobs(config: LakeConfig) -> list[dg.ScheduleDefinition]:
-    """Return the schedules that bring their own jobs."""
-    return [
-        *build_forget_schedules(config),
-        *build_catalog_schedules(config),
-        *build_storage_schedules(config),
-        *build_costs_schedules(config),
     ]
 
 

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tidegate.platform.core.schema.column_types import quote_name
-from tidegate.platform.lake.aws.caller import caller
+from tidegate.platform.lake.aws.clients import caller
 from tidegate.platform.lake.lake import Lake, open_lake
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark.remote import REMOTE, SparkRemote

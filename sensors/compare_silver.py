@@ -33,7 +33,6 @@ def due_comparisons(
     A table is tried at most every `PACE` seconds. A few queries answer it for any number of tables.
 
     Args:
-        instance: Dagster's instance.
         assets: the silver assets.
         now: epoch seconds.
     """

@@ -35,8 +35,6 @@ def forward_events(
     check is evaluated when its result changes.
 
     Args:
-        names: the lake.
-        results: the results of the lanes.
         states: what waits for each route.
         cursor: for each route: `sent` and `undeliverable` since its last materialization, the time of that (`at`, epoch
             seconds), and whether the route was `behind`.

@@ -38,7 +38,6 @@ def health_events(shown: HealthReport, config: LakeConfig, cursor: str | None) -
 
     Args:
         shown: the measurement.
-        config: the lake.
         cursor: which tables were behind, for which tables and in which queues something waited, and a digest of the
             names to which this belongs; the last page and queue with an event; since when each dead-letter queue has
             not been empty.
@@ -91,7 +90,6 @@ def _dead_letter_events(
 
     Args:
         health: the measurement.
-        config: the lake.
         since: these times of the last tick.
     """
     events: list[Event] = []

@@ -55,7 +55,6 @@ def requests(
     """Return the runs of a night, and those of the nights before in which Dagster was not there.
 
     Args:
-        config: the lake.
         tables: keys of all tables that have a partition.
         at: the time of the tick.
         last: when the schedule last requested runs, in UTC. None: it is its first night.

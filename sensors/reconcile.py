@@ -98,8 +98,6 @@ def reconcile_requests(
     """Return the tables whose listing is due, and the runs to request.
 
     Args:
-        instance: Dagster's instance.
-        config: the lake.
         asked: epoch seconds of the last request, by table key.
         now: epoch seconds.
     """

@@ -60,7 +60,6 @@ def table_runs(instance: dg.DagsterInstance, names: LakeNames, tag: tuple[str, s
     """Read the runs of all tables, with four queries for any number of tables.
 
     Args:
-        instance: Dagster's instance.
         names: the lake whose tables they are.
         tag: the tag of the active runs to count.
         now: epoch seconds.
@@ -126,7 +125,6 @@ def backoff_seconds_left(instance: dg.DagsterInstance, job: str, pace: float, no
     """Return the seconds until the next run of a job may be requested. 0 unless the last run failed recently.
 
     Args:
-        instance: Dagster's instance.
         job: name of the job.
         pace: seconds between runs when none fails.
         now: epoch seconds.

@@ -45,10 +45,6 @@ def silver_request(
     Dagster's storage.
 
     Args:
-        instance: Dagster's instance.
-        names: of the lake.
-        lake: the lake.
-        spec: the table.
         held: what an earlier verdict found. While no later batch is decided, Spark is not called.
     """
     job = names.silver_job(spec.name)

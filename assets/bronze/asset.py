@@ -11,7 +11,7 @@ from tidegate.assets.bronze.backfill_run import MAX_TABLES, run_backfill
 from tidegate.assets.bronze.previous_report import PendingCleanup, PreviousReport, TableSnapshot, row_count
 from tidegate.assets.bronze.report import PARTITION_ROWS, TableReport, check_specs, page_of
 from tidegate.assets.bronze.shared_run import show_failed
-from tidegate.assets.keys import LakeNames
+from tidegate.assets.keys import BRONZE_JOB, LakeNames
 from tidegate.assets.presentation.failure_summary import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TAG
@@ -19,7 +19,7 @@ from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.bronze.listener import InventoryComparison, RunListener
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.prepare.inventories.newest_deliveries import find_late_inventories
-from tidegate.platform.bronze.record import noted_waiting
+from tidegate.platform.bronze.record import read_waiting_note
 from tidegate.platform.bronze.run import BatchResult, run_table
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.catalog.descriptions import column_descriptions
@@ -85,6 +85,17 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
         yield from _outputs(context, checks)
 
     return bronze
+
+
+def bronze_job(config: LakeConfig) -> Any:
+    """Build the job. A run of it has one partition of `bronze`."""
+    names = LakeNames.from_config(config)
+    return dg.define_asset_job(
+        names.name(BRONZE_JOB),
+        selection=dg.AssetSelection.assets(names.bronze),
+        executor_def=dg.in_process_executor,
+        description="Brings one bronze table up to date with its inbox.",
+    )
 
 
 def _outputs(context: dg.AssetExecutionContext, checks: Sequence[dg.AssetCheckResult]) -> Iterator[dg.Output[None]]:
@@ -228,7 +239,6 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
 
     Args:
         done: the run's batches.
-        before: the previous report.
     """
     table = table.reopen()
     birth, last = table.birth, _last_data_batch(table) if all(result.batch.only_moves for result in done) else None
@@ -244,7 +254,7 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
             descriptions=column_descriptions(table.spec),
         )
         return TableReport(done, snapshot, before, last)
-    datasets = noted_waiting(table.spec, table.table_key, table.ledger, table.lake.store)
+    datasets = read_waiting_note(table.spec, table.table_key, table.ledger, table.lake.store)
     state = table.delta.table_state(birth.location) if birth else None
     if birth is None or state is None or not state.exists or not state.has_columns:
         name = birth.name if birth else table.spec.name

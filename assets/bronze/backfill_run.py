@@ -34,8 +34,6 @@ class TurnNotes:
     `dagster/max_runtime` decides how long it may last.
 
     Args:
-        instance: Dagster's instance.
-        run: the run.
         tables: table keys, in the order of the partitions.
         clock: seconds.
     """
@@ -85,7 +83,6 @@ def run_backfill(
     Args:
         context: the run's context.
         names: the lake of the tables.
-        lake: the lake.
         page: returns the table's own page, if it has one.
         work: brings one table up to date.
 

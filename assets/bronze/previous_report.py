@@ -77,7 +77,6 @@ def row_count(before: PreviousReport, done: Sequence[BatchResult], version: int,
     remove no files. Otherwise the rows of the table are counted. A batch may have committed nothing, or long ago.
 
     Args:
-        before: the previous report.
         done: the batches of the run.
         version: present version of the table.
         count: counts the rows of the table.

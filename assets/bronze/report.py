@@ -16,12 +16,12 @@ from tidegate.assets.presentation.check_events import check_result, evaluation_e
 from tidegate.assets.presentation.columns import column_changes, column_schema
 from tidegate.assets.presentation.example_queries import bronze_queries, format_queries
 from tidegate.assets.presentation.markdown import list_lines
-from tidegate.assets.presentation.readers import readers_text
 from tidegate.platform.bronze.listener import InventoryComparison
 from tidegate.platform.bronze.run import BatchResult
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import Cause, LedgerRow, Status, format_reason
 from tidegate.platform.core.bronze.volume import volume
+from tidegate.platform.core.catalog.readers import readers_of
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.row_queue import RowObject
@@ -66,7 +66,6 @@ class TableReport:
     Attributes:
         done: the batches of the run.
         now: the table after the run.
-        before: the previous report.
         last: the latest earlier batch that changed rows, if no batch of the run did. The checks are about it.
         inventory_comparison: the run's comparison with the table's inventory. None if there was no comparison.
     """
@@ -297,7 +296,7 @@ class TableReport:
                 row_count: self.now.rows,
                 "delta_version": state.version,
                 "live_files": state.files,
-                "readers": readers_text(state.features, state.schema),
+                "readers": list_lines(readers_of(state.features, state.schema)),
             }
             if row_count == PARTITION_ROWS:
                 # A page has them in its definition. A discovered table has no page.

@@ -10,7 +10,7 @@ from tidegate.assets.bronze.report import TableReport
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.private_dagster import materialization_planned
-from tidegate.platform.core.wording import first_few, first_line
+from tidegate.platform.core.wording import first_line, first_texts
 from tidegate.platform.lake.lake import Lake
 
 _MAX_LISTED_FAILURES = 20
@@ -94,7 +94,7 @@ def failure_text(reasons: Mapping[str, str], tables: int, remedy: str) -> str:
         tables: number of tables in the run.
         remedy: what comes next, or what to do.
     """
-    lines = first_few([f"{table}: {why}" for table, why in reasons.items()], _MAX_LISTED_FAILURES)
+    lines = first_texts([f"{table}: {why}" for table, why in reasons.items()], _MAX_LISTED_FAILURES)
     return "\n".join([f"{len(reasons)} of {tables} tables failed; {remedy}:", *lines])
 
 
@@ -113,7 +113,6 @@ def bring_up_to_date(
         context: the run's context.
         names: the lake of the tables.
         page: returns the table's own page, if it has one.
-        shared: the run.
         tables: table keys, in the order of their turns.
     """
     log = RunLog(context.log)

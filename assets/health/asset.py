@@ -95,8 +95,6 @@ def report_health(lake: Lake, instance: dg.DagsterInstance, now: float) -> Healt
     """Measure the lake, publish the metrics, and read from Dagster what the page shows in addition.
 
     Args:
-        lake: the lake.
-        instance: Dagster's instance.
         now: epoch seconds.
     """
     return health_report(lake, instance, _publish_metrics(lake, measure(lake, instance, now)))

@@ -23,15 +23,13 @@ _PAGE, _MAX_PAGES = 50, 100
 _MAX_IDLE = 5
 
 
-def quarantined_since(instance: dg.DagsterInstance, names: LakeNames, since: float) -> dict[str, int]:
+def quarantined_counts(instance: dg.DagsterInstance, names: LakeNames, since: float) -> dict[str, int]:
     """Return how many objects and rows bronze quarantined since then, by table key, from its failed checks.
 
     A run without work repeats the check results of the run before, which are not counted again. Each listing finds
     the objects that S3 refuses to read again, so only those of the newest run are counted.
 
     Args:
-        instance: Dagster's instance.
-        names: the lake.
         since: epoch seconds.
     """
     quarantined: Counter[str] = Counter()
@@ -80,8 +78,6 @@ def merges_that_warn(instance: dg.DagsterInstance, names: LakeNames, tables: Seq
     """Return why the last merges of silver tables warn, by `silver.<name>`. It takes one query.
 
     Args:
-        instance: Dagster's instance.
-        names: the lake.
         tables: names of silver tables.
     """
     keys = {dg.AssetCheckKey(names.silver_table(name), COLLAPSE_CHECK): f"silver.{name}" for name in tables}
@@ -97,8 +93,6 @@ def last_commit(instance: dg.DagsterInstance, names: LakeNames, table: str) -> f
     """Return the epoch seconds at which the last run with a batch reported it. None if none of the last runs had one.
 
     Args:
-        instance: Dagster's instance.
-        names: the lake.
         table: table key.
     """
     for record in _newest_records(instance, dg.AssetRecordsFilter(names.bronze, asset_partitions=[table]), _MAX_IDLE):

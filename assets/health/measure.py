@@ -9,7 +9,7 @@ from dataclasses import replace
 import dagster as dg
 from botocore.exceptions import BotoCoreError, ClientError
 
-from tidegate.assets.health.history import missed_today, quarantined_since
+from tidegate.assets.health.history import missed_today, quarantined_counts
 from tidegate.assets.keys import LakeNames
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth, urgency_sort_key
@@ -43,15 +43,13 @@ def measure(
     route is listed. `unknown` lists everything that did not answer.
 
     Args:
-        lake: the lake.
-        instance: Dagster's instance.
         now: epoch seconds.
         clock: returns seconds, for the time limit.
     """
     unknown: list[str] = []
     names = LakeNames.from_config(lake.config)
     missed = missed_today(instance, names, [queue.name for queue in lake.queues], now)
-    quarantined = quarantined_since(instance, names, now - _DAY)
+    quarantined = quarantined_counts(instance, names, now - _DAY)
     asked = ConcurrentCalls(lambda queue: _queue(queue, missed.get(queue.name, {})), lake.queues, _QUEUES_IN_PARALLEL)
     listed = ConcurrentCalls(lambda route: _route(lake, route, now), _routes(lake), _ROUTES_IN_PARALLEL)
     waiting: dict[str, TableHealth] = {}

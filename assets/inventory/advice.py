@@ -7,9 +7,8 @@ import dagster as dg
 
 from tidegate.assets.inventory.report_asset import report_asset, report_command
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.markdown import markdown
+from tidegate.assets.presentation.markdown import markdown, shown_lines
 from tidegate.assets.presentation.plot import bars
-from tidegate.assets.presentation.table_excerpts import shown_lines
 from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.advice import OF, Advice, advice_for, describe_missing_prices, without_price

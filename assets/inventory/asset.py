@@ -13,9 +13,8 @@ from tidegate.assets.inventory.growth import build_growth
 from tidegate.assets.inventory.report_asset import report_asset, report_command
 from tidegate.assets.inventory.uploads import build_uploads
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.markdown import list_lines, markdown
+from tidegate.assets.presentation.markdown import list_lines, markdown, shown_lines
 from tidegate.assets.presentation.plot import bars
-from tidegate.assets.presentation.table_excerpts import shown_lines
 from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
@@ -24,7 +23,7 @@ from tidegate.platform.core.storage.cost import COMBINED_PREFIXES, OF, CostLine,
 from tidegate.platform.core.storage.prices import GIGABYTE
 from tidegate.platform.inventory.costs.reads import Reads, reads_of
 from tidegate.platform.inventory.stored_objects import folder_of, read_prices, stored_objects, sums_of_all
-from tidegate.platform.lake.inventory.objects import newest_created
+from tidegate.platform.lake.inventory.objects import newest_creation_times
 from tidegate.resources.lake_resource import LakeResource
 
 #: Bars of a plot.
@@ -54,7 +53,7 @@ def _cost(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec) -> dg.
         prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
         objects = stored_objects(opened, spec.table_key.encode(), reports.configuration or "")
         sums, whole = sums_of_all(objects, OF, reports.depth)
-        stale = stale_inventories(newest_created(objects))
+        stale = stale_inventories(newest_creation_times(objects))
         reads = reads_of(opened, datetime.now(UTC), reports.depth)
         command = report_command("cost", spec, reports, depth=reports.depth)
         metadata = cost_metadata(CostReport.from_sums(sums, prices), reads, command, whole=whole)
@@ -67,7 +66,6 @@ def cost_metadata(report: CostReport, reads: Reads, command: str, *, whole: bool
     """Return a report of costs as metadata.
 
     Args:
-        report: the report.
         reads: files that runs read in the last thirty days.
         command: prints the report, and takes its dimensions with `--by`.
         whole: whether the prefixes of a bucket are lines of their own.

@@ -6,8 +6,7 @@ import dagster as dg
 
 from tidegate.assets.inventory.report_asset import report_asset, report_command
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.markdown import list_lines
-from tidegate.assets.presentation.table_excerpts import shown_lines
+from tidegate.assets.presentation.markdown import list_lines, shown_lines
 from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.audits import KINDS, AuditFinding, AuditReport

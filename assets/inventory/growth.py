@@ -6,9 +6,8 @@ import dagster as dg
 
 from tidegate.assets.inventory.report_asset import report_asset, report_command
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.markdown import markdown
+from tidegate.assets.presentation.markdown import markdown, shown_lines
 from tidegate.assets.presentation.plot import curve
-from tidegate.assets.presentation.table_excerpts import shown_lines
 from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.growth import Growth
@@ -40,7 +39,6 @@ def growth_metadata(found: KnownGrowth, months: int, command: str) -> dict[str, 
     """Return growth as metadata.
 
     Args:
-        found: the growth.
         months: number of months of the forecast.
         command: prints the report.
     """

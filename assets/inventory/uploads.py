@@ -6,8 +6,7 @@ import dagster as dg
 
 from tidegate.assets.inventory.report_asset import report_asset, report_command
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation.markdown import list_lines
-from tidegate.assets.presentation.table_excerpts import shown_lines
+from tidegate.assets.presentation.markdown import list_lines, shown_lines
 from tidegate.platform.core.config.inventories import StorageReportsSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
@@ -45,7 +44,6 @@ def uploads_metadata(report: UploadsReport, prices: StoragePrices, command: str)
     """Return incomplete uploads as metadata.
 
     Args:
-        report: the uploads.
         prices: of the region.
         command: prints them.
     """

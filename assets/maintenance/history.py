@@ -59,7 +59,6 @@ def forget_runs(
     materialized. Runs of other code are never deleted.
 
     Args:
-        instance: Dagster's instance.
         now: epoch seconds.
         jobs: names of the lake's jobs.
         repository: Dagster's repository tag of the code location, all of whose runs are the lake's. None if there is no
@@ -90,7 +89,6 @@ def forget_events(
     """Delete what sensors of a lake reported without a run, and old results of its checks.
 
     Args:
-        instance: Dagster's instance.
         now: epoch seconds.
         assets: assets of the lake.
         clock: returns seconds, for the time limit.
@@ -163,7 +161,6 @@ def history_job(names: LakeNames, jobs: Iterable[str], *, is_alone: bool = True)
     """Build the job that deletes the old runs of a lake from Dagster's storage.
 
     Args:
-        names: the lake.
         jobs: names of the lake's other jobs.
         is_alone: whether every run of the code location is the lake's. Otherwise only runs of the lake's jobs are
             deleted.
@@ -200,7 +197,6 @@ def events_job(names: LakeNames, assets: Iterable[dg.AssetsDefinition | dg.Asset
     """Build the job that deletes what sensors and checks of a lake left in Dagster's storage.
 
     Args:
-        names: the lake.
         assets: every asset of the lake.
     """
     keys = {key for asset in assets for key in ([asset.key] if isinstance(asset, dg.AssetSpec) else asset.keys)}

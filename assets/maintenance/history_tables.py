@@ -50,7 +50,6 @@ def forget_rows(
     The last of each asset, partition and check is kept. Events of other assets are never deleted.
 
     Args:
-        instance: Dagster's instance.
         assets: assets of the lake.
         events_before: epoch seconds, before which events of sensors are old.
         checks_before: epoch seconds, before which results of checks are old.

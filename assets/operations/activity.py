@@ -60,10 +60,6 @@ class Follower:
     """Follows a lake from the moment at which it is made. It asks S3 and Dagster's storage, and never Spark.
 
     Each call of `take_news` costs a listing of the inbox, and a few queries whatever the number of tables is.
-
-    Args:
-        lake: the lake.
-        instance: Dagster's instance.
     """
 
     def __init__(self, lake: Lake, instance: dg.DagsterInstance) -> None:

@@ -26,8 +26,6 @@ def check_result(
     No other function makes one, because Dagster's pages show descriptions as Markdown.
 
     Args:
-        asset_key: key of the asset.
-        check_name: name of the check.
         passed: whether the check passed.
         severity: of a check that did not pass.
         description: what a person should know. Texts of others in it are escaped.
@@ -75,7 +73,6 @@ def evaluation_event(result: dg.AssetCheckResult, partition: str | None = None) 
     """Return the event that a step logs when it yields the result.
 
     Args:
-        result: the result of a check.
         partition: partition of the asset, if the check has partitions.
 
     Raises:

@@ -20,7 +20,6 @@ def with_lake_yaml_lines(
     """Return the assets with references to their lines in `lake.yaml`, which Dagster's UI opens in an editor.
 
     Args:
-        assets: the assets.
         lake_yaml: path of the file. If it cannot be read, the assets have no references.
         places: the place of each asset in the file.
     """

@@ -41,7 +41,6 @@ class RouteState:
     """What waits for the destinations of a route.
 
     Attributes:
-        route: the route.
         waiting: the destinations for which something waits, the one with the oldest event first.
     """
 
@@ -119,8 +118,6 @@ def route_state(
     """Return what waits for the destinations of a route.
 
     Args:
-        outbox: the lake's outbox.
-        route: the route.
         now: epoch seconds.
         lanes: the lanes of the route in which something may wait.
         errors: the errors of the last deliveries.

@@ -52,8 +52,6 @@ def failed_runs(
     It takes two queries if none failed, and two more for each table whose run failed.
 
     Args:
-        instance: Dagster's instance.
-        names: the lake.
         tables: table keys.
         silver: names of silver tables. Their keys in the result are `silver.<name>`. Maintenance has the key of its
             asset, with its table: `maintenance/bronze of <table key>`.

@@ -111,7 +111,6 @@ def is_rebuild(run: dg.DagsterRun, names: LakeNames, name: str) -> bool:
     """Return whether a run rebuilds a table. A dry run does not.
 
     Args:
-        run: the run.
         names: the lake of the table.
         name: the table as the job's config names it, such as `silver.orders`.
     """
@@ -128,7 +127,6 @@ def other_run(instance: dg.DagsterInstance, run_id: str, is_writer: Callable[[dg
     """Return the id of another run that is at work on a table. None if there is none.
 
     Args:
-        instance: Dagster's instance.
         run_id: the run that asks.
         is_writer: whether a run writes the table.
     """
@@ -142,7 +140,6 @@ def shared_config(names: LakeNames, tables: list[str]) -> dict[str, object]:
     """Return the run config of a run that these tables share.
 
     Args:
-        names: their lake.
         tables: table keys, in the order of their processing.
     """
     return {"ops": {names.name(SHARED_OP): {"config": {"tables": tables}}}}

@@ -104,7 +104,6 @@ def silver_report(
     """Return the metadata and the checks of a materialization.
 
     Args:
-        lake: the lake.
         spec: a table with `silver`.
         merged: what the run merged.
         instance: has the materialization and the results of checks before.

@@ -102,8 +102,6 @@ def equals_bronze(lake: Lake, spec: TableSpec, asset: dg.AssetKey, instance: dg.
     Whatever it is, it keeps no other table from being compared, and this one is tried again.
 
     Args:
-        lake: the lake.
-        spec: the table.
         asset: its silver asset.
         instance: knows the materializations. One that ends while tables are read is not covered.
     """

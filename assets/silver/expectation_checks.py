@@ -55,7 +55,6 @@ def expectation_results(
     """Return the results of the checks.
 
     Args:
-        spec: the table.
         asset: its silver asset.
         counts: number of violating rows among those of the run, by the name of the expectation.
         counted: the expectations as the run counted them, with what a preset adds. Empty if the run merged nothing.
@@ -88,7 +87,6 @@ def results_of_merge(
     A run that merged no rows says nothing new, so it repeats the results of the run before.
 
     Args:
-        spec: the table.
         asset: its silver asset.
         merged: the merges of the run. None if there were none.
         instance: has the results of the run before.

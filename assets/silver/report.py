@@ -10,9 +10,10 @@ from pyspark.sql import SparkSession
 
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.columns import column_schema
-from tidegate.assets.presentation.readers import readers_text
+from tidegate.assets.presentation.markdown import list_lines
 from tidegate.platform.core.bronze.volume import volume
 from tidegate.platform.core.catalog.descriptions import column_descriptions
+from tidegate.platform.core.catalog.readers import readers_of
 from tidegate.platform.core.config.silver_columns import WITH_TOMBSTONES, own_columns, shown_rows_condition
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -54,7 +55,6 @@ def known_sources(
 
     Args:
         merged: the merges of the run. If there were none, the last materialization has the columns.
-        instance: Dagster's instance.
         asset: the silver asset.
     """
     if merged is not None:
@@ -79,7 +79,6 @@ def table_metadata(
 
     Args:
         lake: counts its rows if `rows` is None.
-        spec: the table.
         location: `s3a://` URI of the silver table.
         state: its latest state; a table that does not exist yet has no metadata.
         sources: columns of bronze that each column comes from.
@@ -93,7 +92,7 @@ def table_metadata(
         else rows,
         "dagster/uri": S3Address.parse_s3a(location).s3,
         "dagster/table_name": f"silver.{spec.name}",
-        "readers": readers_text(state.features, state.schema),
+        "readers": list_lines(readers_of(state.features, state.schema)),
         **columns_metadata(LakeNames.from_config(lake.config), spec, state.schema, sources),
     }
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from tidegate.platform.bronze.completion.incomplete_datasets import withdraw_unrecorded
-from tidegate.platform.bronze.prepare.load.repeated_messages import newest_sent_before
+from tidegate.platform.bronze.prepare.load.repeated_messages import newest_sent_time
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.batch import Batch, Create, Evolve, Remove
 from tidegate.platform.core.bronze.ledger import COLUMNS, LedgerRow, Status, shorten_reason
@@ -139,17 +139,17 @@ def _draft_batch(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_i
         evolve=evolve,
         objects=tuple(prepared.objects),
         columns=_columns_of_output(prepared) if draft.birth.output else None,
-        sent_until=_sent_until(table.spec, table.batches, draft, prepared),
+        sent_until=_last_sent_time(table.spec, table.batches, draft, prepared),
         signals=tuple(draft.plan.signals),
         run_id=run_id,
         decided_at=datetime.now(UTC).isoformat(),
     )
 
 
-def _sent_until(spec: TableSpec, batches: Batches, draft: BatchDraft, prepared: PreparedBatch) -> int | None:
+def _last_sent_time(spec: TableSpec, batches: Batches, draft: BatchDraft, prepared: PreparedBatch) -> int | None:
     """Return the batch's `sent_until`. One that brings no rows, as one that forgets, has that of the batch before."""
     if prepared.sent_until is None and spec.row_queue:
-        return newest_sent_before(batches, draft.n)
+        return newest_sent_time(batches, draft.n)
     return prepared.sent_until
 
 

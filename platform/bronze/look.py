@@ -33,7 +33,6 @@ def look(
     """Plan batch n+1 from the waiting hints. Returns None if there are none.
 
     Args:
-        clock: the clock of the table's ledger.
         waiting: the table's manifests, if they were just listed. If None, they are listed here.
         allow_removals: whether the batch may remove most of a registered table's files.
 
@@ -127,7 +126,6 @@ def probes(
     file, or all bytes of another small object.
 
     Args:
-        spec: the configuration of the table.
         source: the bucket of its files.
         keys: keys under the table's prefix.
         states: the ledger's last states, by key.

@@ -25,8 +25,6 @@ def publish(table: Table, batch: Batch, *, found: bool) -> None:
     writes the bytes that are there already, or finds that the staged objects are gone and does nothing.
 
     Args:
-        table: the table.
-        batch: the batch.
         found: whether an earlier run decided the batch, and may have copied some of its objects.
 
     Raises:

@@ -31,7 +31,6 @@ def record(
 
     Args:
         table: the table of the batch.
-        batch: the batch.
         landed: what its commit did.
         run_id: Dagster's id of the run.
         log: called with each line.
@@ -105,7 +104,7 @@ def note_waiting(spec: TableSpec, table_key: str, ledger: Ledger, store: LakeSto
     return waiting
 
 
-def noted_waiting(spec: TableSpec, table_key: str, ledger: Ledger, store: LakeStore) -> WaitingDatasets | None:
+def read_waiting_note(spec: TableSpec, table_key: str, ledger: Ledger, store: LakeStore) -> WaitingDatasets | None:
     """Return what waited in a table when its last batch was recorded. None if the table has no signals.
 
     A note that is missing, because it was lost or `completion` is new, is written.

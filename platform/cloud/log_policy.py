@@ -43,7 +43,6 @@ def log_policies(config: LakeConfig, writers: Sequence[str]) -> dict[str, dict[s
     """Return the policy of each bucket in which a table may be registered, by the bucket's name.
 
     Args:
-        config: the lake.
         writers: ARNs of the roles of Dagster, of the Spark server and of operators. `*` and `?` are wildcards.
     """
     return {
@@ -69,7 +68,6 @@ def open_logs(config: LakeConfig, bucket: str, policy: dict[str, Any]) -> list[s
     """Return the folders of registered tables that the policy of their bucket does not protect.
 
     Args:
-        config: the lake.
         bucket: a bucket of it.
         policy: the bucket's policy, parsed. Empty: there is none.
 

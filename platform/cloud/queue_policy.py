@@ -38,7 +38,6 @@ def allows_send(policy: dict[str, Any], queue_arn: str, service: str, source_arn
 
     Args:
         policy: the queue's policy, parsed.
-        queue_arn: ARN of the queue.
         service: for example `s3.amazonaws.com`.
         source_arn: ARN of the bucket, topic or rule, for `aws:SourceArn`.
     """
@@ -74,7 +73,6 @@ def other_senders(policy: dict[str, Any], queue_arn: str) -> Others:
 
     Args:
         policy: the queue's policy, parsed.
-        queue_arn: ARN of the queue.
     """
     account = queue_arn.split(":")[4]
     found: list[str] = []

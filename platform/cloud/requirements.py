@@ -155,7 +155,6 @@ class WantedResources:
         buckets: source buckets. Their events go to the event queue.
         lake_root: `s3://` URI of Tidegate's own objects. Its bucket sends no notifications.
         event_queue: the queue that gets the events.
-        row_queues: the queues of rows.
         commit_table: the table that coordinates commits.
         topics: topics of routes.
         destinations: queues of routes. Queues that a route finds by a tag are not among them.

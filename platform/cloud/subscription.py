@@ -40,8 +40,6 @@ def subscription(
     """Return what a team needs to get the events of a route in a queue of its own.
 
     Args:
-        config: the lake.
-        route: the route.
         account: the team's AWS account.
         queue: name of the team's queue. Empty: a name is made of the route's destination.
         types: event types, with a `*` at the end for any text. Empty: those of the route.

@@ -27,5 +27,13 @@ class BadValue(DataError, ValueError):
     """One text, file or row is not what it must be. Where several are read, the others are not affected."""
 
 
+class BadParquet(DataError, ValueError):
+    """The object is not a Parquet file that can enter a table. The message is the reason."""
+
+
+class Misfit(DataError, ValueError):
+    """A file does not fit its table. The message is the reason."""
+
+
 class UnavailableError(TidegateError):
     """Something that is needed does not answer, or is in use. The same may work later."""

@@ -56,7 +56,7 @@ def foreign_json(text: str | bytes, *, max_values: int = MAX_VALUES) -> Any:
     Raises:
         ValueError: it is not such a document. The message continues a sentence whose subject is the document.
     """
-    return _parse(text, max_values, object_pairs_hook=_each_once)[1]
+    return _parse(text, max_values, object_pairs_hook=_parse_members)[1]
 
 
 def foreign_row(text: str) -> tuple[str, dict[str, Any]]:
@@ -138,7 +138,7 @@ class _TooManyValues(ValueError):
     pass
 
 
-def _each_once(members: list[tuple[str, Any]]) -> dict[str, Any]:
+def _parse_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
     content: dict[str, Any] = {}
     for name, value in members:
         if name in content:

@@ -57,7 +57,6 @@ def json_end(text: str, start: int, ask: Callable[[], object] = lambda: None) ->
     """Return where the JSON value that begins at a place ends. It accepts what `json.loads` accepts.
 
     Args:
-        text: the text.
         start: first character of the value.
         ask: is called again and again. What it raises ends the work.
 

@@ -19,7 +19,6 @@ def portions(
     """Divide items into portions, in order. An item above `max_size` is a portion by itself.
 
     Args:
-        items: the items.
         size: returns the size of an item, in the unit of `max_size`.
         max_items: number of items of a portion.
         max_size: sum of the sizes of a portion's items.

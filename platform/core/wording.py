@@ -47,7 +47,7 @@ def visible_json(text: str) -> str:
     return _CONTROL.sub(lambda found: found[0] if found[0] == "\n" else json.dumps(found[0])[1:-1], text)
 
 
-def first_few(texts: Sequence[str], most: int, total: int | None = None) -> list[str]:
+def first_texts(texts: Sequence[str], most: int, total: int | None = None) -> list[str]:
     """Return the first texts, and after them the number of the others as a text, if there are others.
 
     Args:

@@ -63,7 +63,6 @@ class Deployment:
 
     Attributes:
         stack: AWS and Spark.
-        dagster: Dagster's processes.
     """
 
     stack: LocalStack
@@ -91,7 +90,6 @@ class Deployment:
         """Write the report, print what to do next, and wait for Ctrl-C if everything is kept.
 
         Args:
-            console: takes the output.
             report: the outcome.
             report_path: file for the report as JSON.
             keep: whether everything stays until Ctrl-C.

@@ -56,11 +56,7 @@ class Stage:
 
 
 class Stages:
-    """The stages of the demo, one bar each.
-
-    Args:
-        console: takes the output.
-    """
+    """The stages of the demo, one bar each."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

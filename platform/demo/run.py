@@ -59,7 +59,6 @@ def run_demo(
 
     Args:
         home: folder of all state; a second run continues from it.
-        console: takes progress and report.
         report_path: file for the report as JSON.
         keep: leave everything running, with the UI, until Ctrl-C.
         fresh: empty the home first, which must not be in use.

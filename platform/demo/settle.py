@@ -30,7 +30,6 @@ def wait_settled(
     """Wait until all sent events are accounted for and nothing is on its way.
 
     Args:
-        lake: the lake.
         instance: the instance of Dagster, for active runs.
         sent: number of events that were sent since `before`.
         before: the accounts before the events.

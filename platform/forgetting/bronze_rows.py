@@ -19,7 +19,7 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Plan
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError, UnavailableError
-from tidegate.platform.core.forgetting.subject_columns import absent_subject, forgotten_by
+from tidegate.platform.core.forgetting.subject_columns import absent_subject, forgotten_record
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.lake import Table
@@ -110,7 +110,6 @@ def erase_from_bronze(
     the table has no such row after the last of these batches, and is not searched again here.
 
     Args:
-        table: the table.
         suppression: its list.
         run_id: unique to this call.
         log: called with each line.
@@ -161,7 +160,7 @@ def _end(spec: TableSpec, delta: Delta, birth: Birth, log: Callable[[str], None]
     state = delta.table_state(location)
     if not state.schema.fields or personal is None:
         return
-    record = forgotten_by(personal.kind, personal.subject)
+    record = forgotten_record(personal.kind, personal.subject)
 
     def end() -> None:
         if not record.items() <= state.properties.items():

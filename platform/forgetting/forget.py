@@ -68,7 +68,6 @@ class Progress:
     """The state of a request.
 
     Attributes:
-        request: the request.
         erased: when its rows had left every table; None before.
         due: when the files that had them may be deleted; None before the rows have left.
         done: when these files were deleted; None before.
@@ -111,7 +110,6 @@ def ask(lake: Lake, kind: str, subjects: Sequence[str], by: str) -> ForgetReques
     """Write a request to forget subjects. From here on no load and no merge lets them in. Returns the request.
 
     Args:
-        lake: the lake.
         kind: kind of the subjects.
         subjects: their identities, as text. Only digests of them are written.
         by: the user that asks.
@@ -152,7 +150,6 @@ def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: Non
     Messages of subjects that came after their request was worked off are taken out of the lake, too.
 
     Args:
-        lake: the lake.
         run_id: unique to this call.
         log: called with each line. No line has an identity.
 

@@ -38,8 +38,6 @@ class KeptLines:
     """An object of JSON lines.
 
     Attributes:
-        objects: handle on S3.
-        version: the object.
         size: its bytes.
         rest_of: returns what stays of a line, without its end. None if nothing stays.
     """
@@ -134,9 +132,6 @@ def kept_objects(
     """Yield the objects of the lake that have something of forgotten subjects of a table. Nothing is changed.
 
     Args:
-        config: the lake.yaml.
-        store: the lake's own objects.
-        table: the table.
         suppression: the subjects, with the columns of the table.
         since: only objects that changed at this time or later, in epoch seconds by S3's clock.
 

@@ -68,8 +68,6 @@ def erase_staged_copies(store: LakeStore, table_key: str, before: float | None =
     A run that reads such a copy fails, and its files wait for the next run.
 
     Args:
-        store: the lake's own objects.
-        table_key: key of the table.
         before: only copies that are older, in epoch seconds by S3's clock. None: all.
 
     Raises:
@@ -89,7 +87,6 @@ def erase_late_copies(
     """Delete the copies that no run reads any more. They may have rows of persons that came after their request.
 
     Args:
-        store: the lake's own objects.
         tables: with the subjects of a request.
         log: called with a line for each table that had such copies.
 
@@ -108,7 +105,6 @@ def erase_late_messages(lake: Lake, kind: str, log: Callable[[str], None] = lamb
     A request that is worked off searches all objects, so later searches need only those that came afterwards.
 
     Args:
-        lake: the lake.
         kind: kind of the subjects.
         log: called with a line for each table that had such messages.
 

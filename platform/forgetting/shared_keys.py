@@ -24,7 +24,7 @@ from tidegate.platform.silver.audit.key_rows import KeyRows, N
 from tidegate.platform.silver.error_redaction import discreet_errors
 from tidegate.platform.silver.merge import rebuild_table
 from tidegate.platform.silver.pending_merge import merge_state
-from tidegate.platform.silver.suppressed_rows import stored_forgotten
+from tidegate.platform.silver.suppressed_rows import stored_forgotten_rows
 from tidegate.platform.silver.value_origins import records_givers
 
 
@@ -110,7 +110,7 @@ def _is_stored(
     session, work = delta.session, rows.work
     if rows.rules.history is None and not records_givers(work.silver):
         return False
-    with stored_forgotten(delta, store, spec, birth, suppression, work.silver) as stored:
+    with stored_forgotten_rows(delta, store, spec, birth, suppression, work.silver) as stored:
         if rows.rules.history is None:
             # Bronze has no row of a key from before the reset, so a computation does not change it.
             found = f"SELECT 1 FROM {stored.theirs} WHERE {CHANGED_BATCH} > 0"

@@ -85,8 +85,6 @@ def can_search(delta: Delta, store: LakeStore, spec: TableSpec, birth: Birth | N
     Without a first batch of bronze, it may not show that: nobody knows then how `lake.yaml` makes silver's columns.
 
     Args:
-        delta: reads and writes tables.
-        store: the lake's own objects.
         spec: its configuration.
         birth: its birth record, if it was born.
         subject: the columns and nested fields of bronze that identify a subject.
@@ -175,8 +173,6 @@ def end_merges(delta: Delta, store: LakeStore, spec: TableSpec, text: str) -> No
     """Let every merge into a silver table fail that has begun. Its run begins again, and reads the suppression list.
 
     Args:
-        delta: reads and writes tables.
-        store: the lake's own objects.
         spec: its configuration.
         text: recorded in the silver table.
     """
@@ -244,8 +240,6 @@ def refuse_hidden_subjects(
     """Check that no row of a silver table may be of a subject that its present columns do not show.
 
     Args:
-        delta: reads and writes tables.
-        store: the lake's own objects.
         spec: its configuration.
         birth: its birth record, if it was born.
         silver: the state of the silver table, which exists.

@@ -57,7 +57,6 @@ def find(lake: Lake, kind: str, suppression_of: Callable[[TableSpec], Suppressio
     """Count what the tables of a kind have of subjects.
 
     Args:
-        lake: the lake.
         kind: kind of the subjects.
         suppression_of: returns the subjects to look for, with the columns of a table.
 

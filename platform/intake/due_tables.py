@@ -50,7 +50,6 @@ def is_ready(backlog: Backlog, config: LakeConfig, now: float) -> bool:
 
     Args:
         backlog: the backlog of the table.
-        config: the lake.
         now: epoch seconds.
     """
     settings = config.settings(TableKey.decode(backlog.folder))
@@ -76,7 +75,6 @@ def find_due_tables(
 
     Args:
         tour: the backlogs, table by table.
-        config: the lake.
         now: epoch seconds.
         held: tables that have a run, or whose backoff after a failed run is not over.
         max_runs: how many runs the due tables may need.

@@ -10,7 +10,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.s3_event import S3Event
 from tidegate.platform.core.forwarding.message_bodies import Body, inner_body
 from tidegate.platform.core.routing.event_type import EventTypes, TagsNeeded, Typed, text_attributes
-from tidegate.platform.core.routing.matching_routes import is_forwarded
+from tidegate.platform.core.routing.route import is_forwarded
 from tidegate.platform.intake.message_routing import ParsedMessage
 from tidegate.platform.lake.aws.s3 import ObjectGone, ObjectRefused, StoreError
 from tidegate.platform.lake.lake import Lake
@@ -57,11 +57,7 @@ class Types:
 
 
 class EventTyping:
-    """The rules of a lake during one tick.
-
-    Args:
-        lake: the lake.
-    """
+    """The rules of a lake during one tick."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
@@ -126,7 +122,6 @@ def opened_messages(
 
     Args:
         parsed: the messages of an event queue.
-        config: the lake.
         with_envelopes: whether bodies are taken out of their SNS envelopes. It costs another parse of each body.
     """
     found = []

@@ -32,7 +32,6 @@ class FairDrain:
     """The fair drain of one tick's queues, and what they have received together.
 
     Args:
-        lake: the lake.
         queues: how many queues there are.
         seconds: time budget of the receives.
         patience: seconds to wait for a first message in any queue.
@@ -67,7 +66,6 @@ class FairDrain:
         """Receive, store and delete the messages of a queue. Returns whether it was polled before the time was up.
 
         Args:
-            queue: the queue.
             probation: whether its last receive failed. Then it gets one receive.
 
         Raises:

@@ -14,8 +14,7 @@ from tidegate.platform.core.forwarding.outbox_message import Outgoing
 from tidegate.platform.core.keys.object_key import conventional_prefix
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.event_type import text_attributes
-from tidegate.platform.core.routing.matching_routes import route_takes
-from tidegate.platform.core.routing.route import table_holding
+from tidegate.platform.core.routing.route import route_takes, table_holding
 from tidegate.platform.intake.event_typing import OpenedMessage
 from tidegate.platform.lake.forwarding.destination import LAKE_ATTRIBUTE
 from tidegate.platform.lake.lake import Lake
@@ -36,11 +35,7 @@ class Made:
 
 
 class Forwards:
-    """The routes of a lake during one tick.
-
-    Args:
-        lake: the lake.
-    """
+    """The routes of a lake during one tick."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake = lake
@@ -77,7 +72,6 @@ def outgoing_messages(
     Args:
         messages: messages with events of source objects.
         types: the type of each event.
-        config: the lake.
         now: epoch milliseconds, for a message whose queue gives no time.
     """
     made = Made()

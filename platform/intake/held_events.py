@@ -48,7 +48,6 @@ class HeldEvents:
         that comes twice is a duplicate in the ledger.
 
         Args:
-            lake: the lake.
             now: epoch seconds.
 
         Raises:
@@ -144,7 +143,7 @@ class _Release:
         need another listing, the next look makes it.
         """
         lake, table = self._lake, TableKey.decode(table_key)
-        listed = lake.store.objects.list_under(table.bucket, table.prefix, self._held.last_listed(table_key))
+        listed = lake.store.objects.list_under(table.bucket, table.prefix, self._held.last_listed_key(table_key))
         some = list(islice(listed, _LISTED_AT_ONCE))
         hints = self._hints_of(table, some)
         self._take(hints)

@@ -17,9 +17,6 @@ class KnownTables:
     """The tables of a lake during one tick.
 
     They are read when the first message has come, because most polls of an idle lake bring none.
-
-    Args:
-        lake: the lake.
     """
 
     def __init__(self, lake: Lake) -> None:
@@ -55,7 +52,6 @@ def tables_now(lake: Lake, now: float) -> tuple[frozenset[TableKey], NewTables]:
     """Return the tables of a lake, and the room for new ones.
 
     Args:
-        lake: the lake.
         now: epoch seconds.
     """
     births = {TableKey.decode(table_key): born for table_key, born in lake.store.table_births().items()}

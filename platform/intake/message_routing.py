@@ -70,8 +70,6 @@ def route_events(
     A message on which the routing fails, which none should, is malformed: it never keeps the others from their tables.
 
     Args:
-        parsed: the messages.
-        config: the lake.
         known: tables that exist. Tables that are discovered here are added.
         rejected: folders that must not become tables, because all their objects in these messages are gone.
         new: how many tables may be discovered. Those that are take their room. None: there is no limit.
@@ -160,8 +158,6 @@ def route_messages(
     Otherwise objects that came and went would leave an empty partition.
 
     Args:
-        parsed: the messages.
-        config: the lake.
         known: tables that exist. Tables that are discovered here are added.
         objects: handle on S3. It is asked only about folders that would become tables.
         new: how many tables may be discovered. Those that are take their room. None: there is no limit.
@@ -186,7 +182,6 @@ def gone_folders(objects: ObjectStore, events: Mapping[TableKey, Sequence[Hint]]
     Whatever number of objects the events of a folder name, S3 is asked for some: an event costs its sender nothing.
 
     Args:
-        objects: handle on S3.
         events: hints by folder.
     """
     asked = {table: probed_keys(hints, len(events)) for table, hints in events.items()}

@@ -31,7 +31,6 @@ def write_row_objects(messages: Sequence[Message], table: TableSpec, objects: Ob
     Args:
         messages: as received.
         table: the table of the queue.
-        objects: handle on S3.
 
     Raises:
         ClientError: S3 refused an object. The messages come back. Objects that were written before are found by the

@@ -26,9 +26,7 @@ def store_and_delete(lake: Lake, queue: Queue, messages: Sequence[Message], inta
     A message whose result is not stored is not deleted: SQS delivers it again.
 
     Args:
-        lake: the lake.
         queue: the queue that the messages came from.
-        messages: the messages.
         intake: what they brought. The name of the queue is added to its events without a table.
 
     Raises:

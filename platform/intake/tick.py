@@ -45,7 +45,6 @@ def take_in(
     the queue's visibility timeout. The errors of single queues are in `failures` of the result.
 
     Args:
-        lake: the lake.
         seconds: time budget of the receives. The default is a share of `intake.seconds`.
         queues: the queues to drain. The default is all queues of the lake.
         patience: seconds to wait for a first message in any queue.
@@ -92,7 +91,6 @@ def listen(
     Events of the platform's own files, which follow each run, do not end the wait.
 
     Args:
-        lake: the lake.
         patience: seconds to wait at most.
         order: what earlier ticks recorded of the queues.
         held: releases events of folders that waited for a day with room, after the queues were drained.

@@ -55,8 +55,6 @@ def audit_of(lake: Lake, table_key: str, configuration: str = "") -> AuditReport
     """Return what the audits of a table of inventories find.
 
     Args:
-        lake: the lake.
-        table_key: key of the table.
         configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
 
     Raises:
@@ -111,7 +109,6 @@ def audit_report(
         session: of Spark, in which the tables of the audits have their names.
         objects: rows of the table of inventories.
         name: SQL name of the table of inventories.
-        audits: the audits.
         counted: SQL condition of the rows that count. Empty: all.
     """
     found: list[AuditFinding] = []

@@ -54,10 +54,8 @@ def inventories_in_history(
     """Return the inventories that entered a table and which of its versions have them, or None if none entered.
 
     Args:
-        key: the table.
         batches: its batches.
         ledger: its ledger.
-        delta: reads and writes tables.
         birth: of the table.
         after: number of a batch. Only inventories of later batches are returned.
 
@@ -81,7 +79,6 @@ def dropped_inventories(key: TableKey, ledger: Ledger) -> set[tuple[Subject, dat
     """Return which inventories of a table a person dropped, with the days.
 
     Args:
-        key: the table.
         ledger: its ledger.
     """
     clock = ledger.clock()
@@ -96,7 +93,6 @@ def entered_inventories(table: TableKey, ledger: Ledger, clock: Clock, after: in
     """Return the inventories whose rows replaced those of their bucket, in the order of their batches.
 
     Args:
-        table: the table.
         ledger: its ledger.
         clock: of its ledger.
         after: number of a batch. Only inventories of later batches are returned.
@@ -116,7 +112,6 @@ def inventory_as_of(lake: Lake, table_key: str, day: date) -> DataFrame:
     """Return the rows of the inventories of a day: of each bucket the newest that S3 began by its end.
 
     Args:
-        lake: the lake.
         table_key: key of the table of inventories.
         day: in UTC.
 
@@ -138,7 +133,6 @@ def objects_and_bytes(
     """Return objects and bytes of the inventories of a part, by subject and batch. Those without rows are not in it.
 
     Args:
-        session: of Spark.
         location: URI of the table of inventories.
         part: with the versions to read.
     """
@@ -155,7 +149,6 @@ def rows_of_inventories(session: SparkSession, location: str, reads: Sequence[In
     """Return the rows of inventories, each read from a version that has it.
 
     Args:
-        session: of Spark.
         location: URI of the table of inventories.
         reads: the versions. Without any, the result has no rows.
     """

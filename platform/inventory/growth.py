@@ -49,8 +49,6 @@ def growth_of(lake: Lake, table_key: str, months: int, configuration: str = "", 
     """Return how the objects in a table of inventories grow.
 
     Args:
-        lake: the lake.
-        table_key: key of the table.
         months: of 30 days, to forecast.
         configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
         keep: whether what is read of the table's versions is kept below the lake root, for the next time.
@@ -90,7 +88,6 @@ class KeptHistory:
     the race for a number reads the object of the winner, so no inventory counts twice.
 
     Args:
-        root: the lake root.
         table: table key.
         generation: of the table.
     """

@@ -23,10 +23,6 @@ def inventoried_buckets(lake: Lake, table_key: str) -> list[str]:
 
     A bucket that was dropped is gone, and has none.
 
-    Args:
-        lake: the lake.
-        table_key: key of the table.
-
     Raises:
         InventoryError: it is not such a table, or has nothing yet.
     """

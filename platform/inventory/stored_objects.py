@@ -23,8 +23,6 @@ def stored_objects(lake: Lake, table_key: str, configuration: str = "") -> DataF
     """Return the rows of a table of inventories.
 
     Args:
-        lake: the lake.
-        table_key: key of the table.
         configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
 
     Raises:

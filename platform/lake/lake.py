@@ -94,9 +94,6 @@ class Lake:
     """Handles on one lake.
 
     Args:
-        config: the lake.yaml.
-        store: the lake's own objects.
-        delta: the handle on Delta tables.
         queues: all queues of the configuration, queues of events first.
         cloudwatch: publishes the lake's metrics; None if they are not published.
         destinations: returns the topics and queues of the routes; None if the lake has no routes.
@@ -151,7 +148,6 @@ class Lake:
         """Choose the table's generation and mode at its first batch. Returns the birth record that exists afterwards.
 
         Args:
-            table: the table.
             first_key: a key of the first batch. Its ending gives the mode if the configuration does not.
         """
         if table.birth:
@@ -228,7 +224,6 @@ def open_lake(
     """Handle on a lake.
 
     Args:
-        config: the lake.yaml.
         aws: clients.
         remote: the Spark Connect server.
         connect: opens the Spark session at its first use.

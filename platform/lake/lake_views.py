@@ -145,7 +145,6 @@ def name_lake_tables(catalog: SqlCatalog, root: LakeRoot, ledgers: Sequence[tupl
 
     Args:
         catalog: the server's names.
-        root: the lake root.
         ledgers: table key and SQL name of every table whose ledger has one.
     """
     named = [(table_key, name, f"ledger.{name}") for table_key, name in ledgers]
@@ -165,7 +164,6 @@ def name_lake_objects(catalog: SqlCatalog, root: LakeRoot) -> None:
 
     Args:
         catalog: the server's names.
-        root: the lake root.
     """
     made_of = hashlib.sha256(repr((root.uri(), _OBJECTS, _INTAKE)).encode()).hexdigest()
     if catalog.view_mark(SCHEMA, "intake") == made_of:
@@ -217,7 +215,6 @@ def name_forgotten(catalog: SqlCatalog, root: LakeRoot) -> None:
 
     Args:
         catalog: the server's names.
-        root: the lake root.
     """
     made_of = hashlib.sha256(repr((root.uri(), _FORGET_OBJECTS, FORGOTTEN_QUERY)).encode()).hexdigest()
     if catalog.view_mark(SCHEMA, _FORGOTTEN) == made_of:

@@ -108,7 +108,6 @@ class Ledger:
     """The ledger of one bronze table.
 
     Args:
-        delta: the handle on Delta tables.
         location: `s3a://` URI of the ledger.
         table: table key.
     """

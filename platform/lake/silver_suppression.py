@@ -30,10 +30,8 @@ def silver_suppression(
     """Return the list for the silver table of a table.
 
     Args:
-        store: the lake's own objects.
         spec: its configuration.
         suppression: the list for the bronze table.
-        silver: the state of the silver table.
         columns: from `columns_of_silver`.
 
     Raises:
@@ -71,10 +69,8 @@ def silver_subject(
     Before bronze has its first batch, they follow from silver's own columns, as far as these show it.
 
     Args:
-        store: the lake's own objects.
         spec: its configuration.
         subject: the columns and nested fields of bronze that identify a subject.
-        silver: the state of the silver table.
         columns: from `columns_of_silver`.
 
     Raises:

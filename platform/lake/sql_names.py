@@ -34,11 +34,7 @@ class Unnamed:
 
 
 class SqlNames:
-    """Gives tables their SQL names, and finds a table by its name.
-
-    Args:
-        lake: the lake with the tables.
-    """
+    """Gives tables their SQL names, and finds a table by its name."""
 
     def __init__(self, lake: Lake) -> None:
         self._lake, self._births = lake, lake.store.births
@@ -135,7 +131,6 @@ class SqlNames:
         """Return the SQL names of these tables. Their birth records are read in parallel.
 
         Args:
-            table_keys: of the tables.
             unnamed: receives the tables that cannot be named.
             lost: receives the tables whose name lake.yaml gives to another prefix.
         """

@@ -20,7 +20,7 @@ from tidegate.platform.core.schema.column_types import Field, Simple, quote_name
 from tidegate.platform.core.schema.names import RESCUED_COLUMN
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.secret_text import secret_text
-from tidegate.platform.lake.spark.conditions import any_of
+from tidegate.platform.lake.spark.conditions import any_condition
 from tidegate.platform.lake.spark.results import TableState
 
 #: Types whose values have one text. A number with a fraction, for example, has several.
@@ -163,7 +163,7 @@ class Suppression:
                 F.broadcast(session.createDataFrame(known)), F.col(name) == F.col(f"{name}_known"), "left"
             )
         flags = [f"{name}_known" for name in names]
-        is_known = any_of([F.col(flag).isNotNull() for flag in flags])
+        is_known = any_condition([F.col(flag).isNotNull() for flag in flags])
         if holds or not self.sides:
             found = keyed.where(is_known if holds else ~is_known)
         else:
@@ -183,7 +183,7 @@ class Suppression:
         known, is_known = dict(zip(self.paths(fields), flags, strict=False)), F.col(_IS_KNOWN)
         others = {side: _names_another(side, known) for side in self.side_paths(fields)}
         rescued = [F.col(quote_name(item.name)).isNotNull() for item in fields if item.name in self.rescued_in]
-        stays = any_of([*others.values(), F.lit(False)]) & ~any_of([*rescued, F.lit(False)])
+        stays = any_condition([*others.values(), F.lit(False)]) & ~any_condition([*rescued, F.lit(False)])
         columns: dict[str, Column] = {}
         for side, is_another in others.items():
             nothing = F.when(is_known & ~is_another, None).otherwise(F.col(quote_path(side)))
@@ -232,7 +232,6 @@ def subject_key(
     """Return the key for a kind of subject.
 
     Args:
-        config: the lake.yaml.
         environ: may have the secret.
         kind: kind of the subjects.
         requests: the earlier requests of this kind, whose secret it must be.
@@ -272,8 +271,8 @@ def _names_another(side: Sequence[str], known: Mapping[tuple[str, ...], str]) ->
     own = {path: flag for path, flag in known.items() if _is_within(path, side)}
     if not own:
         return F.lit(False)
-    is_named = any_of([F.col(quote_path(path)).isNotNull() for path in own])
-    return is_named & ~any_of([F.col(flag).isNotNull() for flag in own.values()])
+    is_named = any_condition([F.col(quote_path(path)).isNotNull() for path in own])
+    return is_named & ~any_condition([F.col(flag).isNotNull() for flag in own.values()])
 
 
 def _digest(sql: str) -> Column:

@@ -32,7 +32,6 @@ class Launch:
     """A run to start.
 
     Attributes:
-        run_id: id of the run.
         arguments: an `ExecuteRunArgs`, the arguments of `dagster api execute_run`.
         locks: folder of the locks of runs.
     """

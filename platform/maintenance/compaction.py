@@ -32,7 +32,6 @@ def compact(delta: Delta, location: str, name: str, log: Callable[[str], None]) 
     No row changes. A failure is logged and does not fail the run: the files are merged the next time.
 
     Args:
-        delta: writes the table.
         location: `s3a://` URI of the table. It must not be a registered table, whose files belong to the producer.
         name: name of the table in the log.
         log: called with a line.

@@ -18,7 +18,6 @@ def delete_objects(store: LakeStore, found: Iterator[Listed], at: str, *, dry_ru
     """Delete objects of the lake's bucket. Returns what was deleted; in a dry run, what would be.
 
     Args:
-        store: the lake's own objects.
         found: the objects.
         at: name of the seam after each portion.
         dry_run: delete nothing.

@@ -7,7 +7,12 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from tidegate.platform.core.inventory.manifest import InventoryError
-from tidegate.platform.lake.inventory.folder import folder_inventories, folder_objects, newest_usable, vacuum_inventory
+from tidegate.platform.lake.inventory.folder import (
+    folder_inventories,
+    folder_objects,
+    newest_usable_inventory,
+    vacuum_inventory,
+)
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.maintenance.vacuum import own_folder
 
@@ -32,7 +37,6 @@ def file_source(lake: Lake, location: str, files: int, now: float) -> FileSource
     """Return where the files of one of the lake's own tables are looked for.
 
     Args:
-        lake: the lake.
         location: `s3a://` URI of the table.
         files: number of its live files.
         now: epoch seconds.
@@ -59,5 +63,5 @@ def _from_inventory(lake: Lake, name: str, location: str, now: float) -> FileSou
     bucket, folder = own_folder(lake.store, location)
     # Each query reads this version: a newer inventory may come between them.
     objects = folder_objects(lake.delta.session, birth.location, state.version, bucket, folder)
-    newest = newest_usable(folder_inventories(objects), bucket, now)
+    newest = newest_usable_inventory(folder_inventories(objects), bucket, now)
     return FileSource(vacuum_inventory(objects, newest), f"from the inventory of {newest.began}")

@@ -26,7 +26,6 @@ def maintain_objects(
     """Delete the objects under the lake root whose retention is over.
 
     Args:
-        lake: the lake.
         now: epoch seconds.
         dry_run: change nothing.
         log: called with each line.

@@ -84,8 +84,6 @@ def maintain_bronze(
     """Maintain a bronze table and its ledger. Of a registered table only the log, because its files are the producer's.
 
     Args:
-        lake: the lake.
-        table_key: key of the table.
         dry_run: change nothing.
         log: called with each line.
 

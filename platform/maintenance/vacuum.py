@@ -43,7 +43,6 @@ def retention(delta: Delta, location: str) -> timedelta:
     VACUUM counts whole hours, so the retention is rounded up to whole hours.
 
     Args:
-        delta: the handle on Delta tables.
         location: `s3a://` URI of the table.
 
     Raises:
@@ -61,7 +60,6 @@ def vacuum(
     Also files that no commit names, which a run left that died. Returns what was deleted; in a dry run, what would be.
 
     Args:
-        lake: the lake.
         location: `s3a://` URI of the table.
         keep: not less than `retention`. A file that is younger stays, whatever it is.
         dry_run: delete nothing.
@@ -84,8 +82,6 @@ def vacuum_all(delta: Delta, store: LakeStore, location: str, keep: timedelta) -
     VACUUM reads the log and lists the folder each time that it is asked, so it is asked again only if files were left.
 
     Args:
-        delta: reads and writes tables.
-        store: the lake's own objects.
         location: `s3a://` URI of the table.
         keep: not less than `retention`.
 

@@ -14,8 +14,7 @@ from tidegate.platform.core.events.s3_event import S3Event, parse_body
 from tidegate.platform.core.forwarding.message_bodies import inner_body
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.event_type import EventTypes, TagsNeeded, tags_refused, text_attributes
-from tidegate.platform.core.routing.matching_routes import is_forwarded
-from tidegate.platform.core.routing.route import NoRoute, route
+from tidegate.platform.core.routing.route import NoRoute, is_forwarded, route
 from tidegate.platform.core.seams import seam
 from tidegate.platform.core.times import from_millis
 from tidegate.platform.lake.aws.message import Message
@@ -48,7 +47,6 @@ class DeadLetter:
     """A message of a dead-letter queue, as the intake would read it now.
 
     Attributes:
-        message: the message.
         keys: object keys of its events. An event id instead for a row, and for each part that is not an event.
         reason: why it does not reach a table, or `UNDERSTOOD`.
         at: time of its first event, or, if no event has a time, the time when the message was sent.
@@ -71,8 +69,6 @@ class DeadLetter:
         """Read a message of a queue of S3 events.
 
         Args:
-            message: the message.
-            config: the lake.
             known: tables that exist.
             refusal: called for each event whose type depends on the tags of its object. Returns why S3 does not give
                 them. Such a message stays in its queue until it is a dead letter.
@@ -101,7 +97,6 @@ class DeadLetter:
         """Read a message of a row queue. It becomes the message that is sent again, with its identity.
 
         Args:
-            message: the message.
             topic: the `topic` of the queue in lake.yaml.
         """
         at, keys = _sent_time(message), (f"{message.id}#0",)
@@ -121,8 +116,6 @@ def dead_letter_queues(config: LakeConfig, queues: list[Queue], name: str | None
     """Return the dead-letter queues of the lake, each once. A queue's own is that of `lake.yaml`, or that of SQS.
 
     Args:
-        config: the lake.yaml.
-        queues: the queues.
         name: name of a queue or of its dead-letter queue. None for all.
 
     Raises:
@@ -148,8 +141,6 @@ def peek(config: LakeConfig, store: LakeStore, letters: DeadLetters, limit: int)
     SQS counts it as a receive of each message, which matters only if the queue has dead letters of its own.
 
     Args:
-        config: the lake.yaml.
-        store: the lake's own objects.
         letters: the queues.
         limit: number of messages after which it stops. The last receive may bring more.
     """
@@ -172,8 +163,6 @@ def redrive_dead_letters(config: LakeConfig, store: LakeStore, letters: DeadLett
     returns to the dead-letter queue meanwhile is not sent a second time.
 
     Args:
-        config: the lake.yaml.
-        store: the lake's own objects.
         letters: the queues.
         request: what was asked for.
     """

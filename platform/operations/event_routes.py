@@ -9,7 +9,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.routing.event_type import EventTypes, TagsNeeded, Typed
-from tidegate.platform.core.routing.matching_routes import is_forwarded, route_takes
+from tidegate.platform.core.routing.route import is_forwarded, route_takes
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.s3 import ObjectGone, StoreError
 
@@ -33,7 +33,6 @@ def trace_forwarding(
     """Return the event type of an object and the routes that its events go to. None if the lake has neither.
 
     Args:
-        config: the lake.
         bucket: bucket of the object.
         key: key of the object, decoded.
         tags: returns the tags of an object. It is called only if the type depends on them.

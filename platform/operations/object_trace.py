@@ -95,7 +95,6 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
     """Follow an object from S3 to its table.
 
     Args:
-        lake: the lake.
         bucket: bucket of the object.
         key: key of the object, decoded.
 

@@ -123,8 +123,6 @@ def rebuild_table(lake: Lake, table_key: str, *, by: str, log: Callable[[str], N
     A repeated rebuild, also after a death, reads all files again. A file that waits already is read once.
 
     Args:
-        lake: the lake.
-        table_key: key of the table.
         by: the user or run that requests it.
         log: called with each line of progress.
 

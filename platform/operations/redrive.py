@@ -113,8 +113,6 @@ def redrive_objects(lake: Lake, table_key: str, found: Sequence[Quarantined], re
     Returns the address of the entry in the operations log.
 
     Args:
-        lake: the lake.
-        table_key: key of the table.
         found: the objects.
         request: what was asked for.
     """
@@ -179,8 +177,6 @@ def redrive_messages(lake: Lake, found: Sequence[KeptMessage], request: RedriveR
     the others are sent.
 
     Args:
-        lake: the lake.
-        found: the messages.
         request: what was asked for.
 
     Raises:
@@ -282,7 +278,6 @@ def redrive_route(
 
     Args:
         outbox: what waits to be forwarded.
-        operations: the operations log.
         route: name of the route.
         found: the messages.
         request: what was asked for.

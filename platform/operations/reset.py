@@ -147,8 +147,6 @@ def reset_table(
     generation can neither decide nor commit a batch. Repeating a reset that died completes it.
 
     Args:
-        lake: the lake.
-        table_key: key of the table.
         by: the user or run that requests it.
         accept_loss: reset the table even if rows will not come back, and without a trial of files.
         log: called with each line of progress.

@@ -22,7 +22,6 @@ class SilverRebuildPlan:
     """The plan of a rebuild.
 
     Attributes:
-        spec: the table.
         n: last batch of bronze that silver will hold.
         files: number of files of bronze that are read.
         old_files: number of files of silver that are replaced.
@@ -69,7 +68,6 @@ def plan_silver_rebuild(lake: Lake, name: str, since: int | None = None) -> Silv
     """Plan the rebuild of a silver table. Nothing is changed.
 
     Args:
-        lake: the lake.
         name: `silver.<name>`.
         since: only keys with a row of this batch or later are computed again. None: all keys.
 
@@ -96,7 +94,6 @@ def rebuild_silver(
     """Rebuild a silver table. A rebuild that dies is repeated, and changes nothing before its commit.
 
     Args:
-        lake: the lake.
         name: `silver.<name>`.
         by: the user or run that requests it.
         log: called with each line of progress.

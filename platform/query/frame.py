@@ -50,7 +50,6 @@ def statement_frame(lake: Lake, statement: str, operation: str, by: Callable[[],
     """Return the analyzed frame of any statement. One that may change something is in the log of operations first.
 
     Args:
-        lake: the lake.
         statement: Spark SQL.
         operation: how the log calls it.
         by: returns who asked for it.

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.wording import first_few
+from tidegate.platform.core.wording import first_texts
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.sql_names import SqlNames
 
@@ -19,7 +19,6 @@ def table_named(lake: Lake, name: str) -> str:
     """Return the key of a table.
 
     Args:
-        lake: the lake.
         name: SQL name, key or `s3://` prefix of the table.
 
     Raises:
@@ -41,5 +40,5 @@ def table_named(lake: Lake, name: str) -> str:
         return table_key
     known = sorted({spec.name for spec in lake.config.tables} | set(born))
     nearest = get_close_matches(name, known, MAX_NAMED, 0.0) if len(known) > MAX_NAMED else known
-    some = ", ".join(first_few(nearest, MAX_NAMED, len(known)))
+    some = ", ".join(first_texts(nearest, MAX_NAMED, len(known)))
     raise BadSetting(f"there is no table {name!r}: give its SQL name, its key or its s3:// prefix; there are {some}")

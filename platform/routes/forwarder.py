@@ -49,7 +49,6 @@ class Forwarder:
         A lane that has not ended continues by itself, and is not served twice at a time.
 
         Args:
-            lake: the lake.
             lanes: the lanes in which something waits.
         """
         for gone in self._rests.keys() - set(lanes):

@@ -50,8 +50,6 @@ def deliver_lane(outbox: Outbox, lane: Lane, destination: Destination, until: fl
     they delay no other, unless the destination keeps an order.
 
     Args:
-        outbox: the lake's outbox.
-        lane: the lane.
         destination: where its messages go.
         until: when to begin no further call, by `time.monotonic`.
     """
@@ -88,7 +86,6 @@ def spread_lane(
     something is in that lane, later messages for the queue follow it there, which keeps their order.
 
     Args:
-        outbox: the lake's outbox.
         route: a route with `queues_tagged`.
         destinations: the topics and queues of the lake.
         behind: names of the route's queues with a lane.

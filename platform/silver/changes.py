@@ -20,11 +20,10 @@ from tidegate.platform.core.keys.log_paths import COPIES
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.silver.audit.dumps import IncompleteDump
 from tidegate.platform.lake.lake_root.batches import Batches
-from tidegate.platform.lake.ledger import Ledger, state_change_condition
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.threads import parallel
-from tidegate.platform.silver.pending_merge import Aim, PendingMerge
+from tidegate.platform.silver.pending_merge import Aim, PendingMerge, RecordedLedger
 
 #: Limits of one merge, which always takes at least one batch. The next merge continues after its last batch. Batch
 #: objects are read whole, and a statement lists their files: Spark Connect refuses 128 MiB, and a character of a path
@@ -168,7 +167,7 @@ def _select_changes(delta: Delta, work: PendingMerge, views: ExitStack) -> Chang
             return _join_ledger(delta, work, birth, views, 0, _REMOVED)
         return _join_ledger(delta, work, birth, views, mark, upto=n)
     if why:
-        read = int(_volume(delta, work.recorded, work.table.ledger, 0, n)[1]["rows"])
+        read = int(_volume(delta, work.ledger, 0, n)[1]["rows"])
         return Changes(
             _view(delta, views, _all_rows(delta, birth)), n, first or why, len(batches), volume(batches), read
         )
@@ -210,7 +209,7 @@ def _first_step(delta: Delta, work: PendingMerge) -> int:
     """
     if work.spec.on_removed == "full" and work.silver.files > 0:
         return work.n
-    brought = _batch_sizes(delta, work.n, work.recorded, work.table.ledger)
+    brought = _batch_sizes(delta, work.ledger)
     taken = min(
         count_within([files for _, files, _ in brought], _MAX_LEDGER_FILES),
         count_within([size for _, _, size in brought], _MAX_LEDGER_BYTES),
@@ -218,10 +217,10 @@ def _first_step(delta: Delta, work: PendingMerge) -> int:
     return brought[taken - 1][0]
 
 
-def _batch_sizes(delta: Delta, last: int, recorded: int, ledger: Ledger) -> list[tuple[int, int, int]]:
+def _batch_sizes(delta: Delta, ledger: RecordedLedger) -> list[tuple[int, int, int]]:
     """Return the numbers of the first batches in the ledger, each with the files and bytes that it brought."""
     committed = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
-    batches = _ledger(delta, recorded, ledger, 0, last).groupBy("n").agg(
+    batches = ledger.rows(delta, 0).groupBy("n").agg(
         F.count_if(committed).alias("files"), F.sum(F.when(committed, F.col("size"))).alias("bytes")
     )  # fmt: skip
     found = batches.orderBy("n").limit(_MAX_LEDGER_BATCHES).collect()
@@ -262,8 +261,6 @@ def _join_ledger(
     """Create the view from one scan of bronze and the ledger's batch of each file, for any number of batches.
 
     Args:
-        delta: reads the tables.
-        work: the merge.
         birth: the birth of the bronze table.
         views: drops the view.
         after: rows of the batches after this one are merged.
@@ -287,8 +284,8 @@ def _join_ledger(
     # Rows of a registered table may be in silver although their file has left bronze.
     is_reread = why == _REPLACED or (why == _DUMPS and not birth.registered)
     view = _view(delta, views, rows)
-    batches, brought = _volume(delta, work.recorded, work.table.ledger, counted, n)
-    read = brought if counted == after else _volume(delta, work.recorded, work.table.ledger, after, n)[1]
+    batches, brought = _volume(delta, work.ledger, counted, n)
+    read = brought if counted == after else _volume(delta, work.ledger, after, n)[1]
     return Changes(view, n, why, batches, brought, int(read["rows"]), is_reread=is_reread)
 
 
@@ -303,9 +300,7 @@ def _registered_rows(
     gone = _count_gone_files(delta, work, live, after)
     if gone:
         return _all_rows(delta, birth), _describe_missing(gone)
-    files = _state_changes(delta, work.n, work.recorded, work.table.ledger, after).where(
-        F.col("status") == str(Status.COMMITTED)
-    )
+    files = work.ledger.state_changes(delta, after).where(F.col("status") == str(Status.COMMITTED))
     # A later batch may have added a key again that was removed.
     numbers = files.select(_places(work.table.key), "n").groupBy("_tidegate_key").agg(F.max("n").alias("_tidegate_n"))
     numbers = numbers.where(F.col("_tidegate_n") <= upto)
@@ -352,12 +347,7 @@ def _describe_missing(files: int) -> str | None:
 def _count_gone_files(delta: Delta, work: PendingMerge, live: DataFrame, after: int) -> int:
     """Return how many files of the batches are not live although they are committed in the ledger."""
     last = F.max_by(F.struct("status", "etag", "n"), F.struct("n", "position")).alias("last")
-    decided = (
-        _state_changes(delta, work.n, work.recorded, work.table.ledger, 0)
-        .groupBy("key")
-        .agg(last)
-        .select("key", "last.*")
-    )
+    decided = work.ledger.state_changes(delta, 0).groupBy("key").agg(last).select("key", "last.*")
     wanted = decided.where((F.col("status") == str(Status.COMMITTED)) & (F.col("n") > after))
     here = wanted.select("key", _places(work.table.key)).join(live, "_tidegate_key")
     return wanted.join(here, "key", "left_anti").count()
@@ -365,21 +355,7 @@ def _count_gone_files(delta: Delta, work: PendingMerge, live: DataFrame, after: 
 
 def _has_removed_files(delta: Delta, work: PendingMerge) -> bool:
     left = F.col("status").isin(str(Status.REMOVED), str(Status.QUARANTINED))
-    return (
-        not _state_changes(delta, work.n, work.recorded, work.table.ledger, max(work.mark or 0, work.settled))
-        .where(left)
-        .isEmpty()
-    )
-
-
-def _state_changes(delta: Delta, last: int, recorded: int, ledger: Ledger, after: int) -> DataFrame:
-    """Return the rows of the ledger that change a key's state, of the batches after `after`."""
-    return _ledger(delta, recorded, ledger, after, last).where(state_change_condition())
-
-
-def _ledger(delta: Delta, recorded: int, ledger: Ledger, after: int, upto: int) -> DataFrame:
-    rows = delta.session.read.format("delta").option("versionAsOf", recorded).load(ledger.location)
-    return rows.where((F.col("n") > after) & (F.col("n") <= upto))
+    return not work.ledger.state_changes(delta, max(work.mark or 0, work.settled)).where(left).isEmpty()
 
 
 def _places(key: TableKey) -> Column:
@@ -389,12 +365,12 @@ def _places(key: TableKey) -> Column:
     return F.explode(F.array(itself, copy)).alias("_tidegate_key")
 
 
-def _volume(delta: Delta, recorded: int, ledger: Ledger, after: int, upto: int) -> tuple[int, dict[str, int | float]]:
+def _volume(delta: Delta, ledger: RecordedLedger, after: int, upto: int) -> tuple[int, dict[str, int | float]]:
     """Return the number of committed batches after `after` up to `upto`, and what they brought, as metadata."""
     committed = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
     landed = (F.col("kind") == "header") & (F.col("outcome") == "committed")
     (sums,) = (
-        _ledger(delta, recorded, ledger, after, upto)
+        ledger.rows(delta, after, upto)
         .agg(
             F.count_if(landed).alias("batches"),
             F.count_if(committed).alias("files"),

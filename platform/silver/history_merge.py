@@ -46,9 +46,6 @@ def build_history_merge(
     mode `SINCE` it has every row of the chosen keys, also those that leave the table.
 
     Args:
-        work: what is pending.
-        changes: the rows to merge.
-        rules: what a row of bronze is in silver.
         silver: the columns of the silver table, after it was created or widened.
         truncates: the orders of all truncates, as JSON of structs.
         is_truncated: the rows to merge have a truncate, which may end a row of any key.
@@ -120,7 +117,6 @@ def _with_leaving_rows(rows: str, rules: MergeRules, table: str, since: int, nam
 
     Args:
         rows: a query of all rows that the chosen keys have.
-        rules: what a row of bronze is in silver.
         table: the silver table.
         since: the first batch of the merge.
         names: the columns of the table.

@@ -89,7 +89,6 @@ class HistoryQuery:
     Args:
         name: the silver table, for errors.
         rules: what a row of bronze is in silver. They have a history.
-        types: types of the columns.
         truncates: the orders of all truncates, as JSON of structs.
         dumps: what is known of full dumps.
     """
@@ -172,7 +171,7 @@ class HistoryQuery:
         columns = [*(quote_name(column) for column in self._types), *([LEFT] if self._history.leaves_values else [])]
         values = [f"t.{column}" for column in columns]
         if self._rules.ignored_nulls:
-            values[-1] = self._stored_left()
+            values[-1] = self._stored_left_columns()
         was = self._state("t.")
         values += [f"t.{DELETED}", f"{stored.batch} AS {CHANGED_BATCH}", "NULL", "NULL", "false", was]
         places = [f"t.{column}" for column in PLACE if stored.has_places]
@@ -191,7 +190,7 @@ class HistoryQuery:
             f"ON {same_key} WHERE {order} >= k.first OR {until}"
         )
 
-    def _stored_left(self) -> str:
+    def _stored_left_columns(self) -> str:
         """Return SQL of the columns whose value a stored change left."""
         names = (
             f"if({was_left_condition(self._rules, column, f'array_contains(t.{LEFT}, {name})')}, {name}, NULL)"
@@ -220,7 +219,7 @@ class HistoryQuery:
         if self._left:
             # The last change may leave a value as it is that another change of its order gives.
             first_first = ", ".join(f"{column} ASC" for column in arrival)
-            windows += self._last_given(f"{equal} ORDER BY {first_first} {_ALL}")
+            windows += self._last_given_values(f"{equal} ORDER BY {first_first} {_ALL}")
             replaced |= self._given
             missing = (f"if({_VALUE}{place} IS NULL, {name}, NULL)" for place, name in enumerate(self._left_names))
             replaced[LEFT] = f"if(_tidegate_anchor, {LEFT}, array_compact(array({', '.join(missing)})))"
@@ -241,7 +240,7 @@ class HistoryQuery:
         life = f"PARTITION BY {self._keys}, _tidegate_life ORDER BY {self._oldest_first} {_RUNNING_FRAME}"
         # The windows of the ties have these names.
         columns = ", ".join(f"{_VALUE}{place}" for place in range(len(self._left)))
-        windows = ", ".join(self._last_given(life))
+        windows = ", ".join(self._last_given_values(life))
         return self._replace_values(self._given, f"SELECT * EXCEPT ({columns}), {windows} FROM ({rows}))")
 
     def _interval_starts(self, rows: str) -> str:
@@ -293,7 +292,7 @@ class HistoryQuery:
             parts += [f"{side}{LEFT} AS {LEFT}", f"{exact_json(f'struct({values})')} AS values"]
         return f"struct({', '.join(parts)})"
 
-    def _last_given(self, window: str) -> list[str]:
+    def _last_given_values(self, window: str) -> list[str]:
         """Return windows: the last value that a change gives to each column which it may leave as it is."""
         return [
             f"last_value(if(NOT _tidegate_anchor AND array_contains({LEFT}, {name}), NULL, "

@@ -158,8 +158,6 @@ def rebuild_table(
     Rows that bronze does not give leave the table. A rebuild that dies before its commit has changed nothing.
 
     Args:
-        lake: the lake.
-        spec: the table.
         log: called with each line of progress.
         since: only keys with a row of this batch or later, in bronze or in silver, are computed again. Batches that
             wait are merged before, in commits of their own. If bronze records batches during each of `MAX_CATCH_UPS`
@@ -207,7 +205,7 @@ def _merge_waiting(lake: Lake, spec: TableSpec, log: Callable[[str], None]) -> P
             )
         if attempt >= MAX_CATCH_UPS and not waiting_batch_replaces_rows(work):
             log(f"bronze.{spec.name} records batches faster than they are merged: {work.mark + 1}..{work.n} are left")
-            return replace(work, n=work.mark)
+            return replace(work, ledger=replace(work.ledger, n=work.mark))
     raise UnavailableError(
         f"rows of bronze.{spec.name} were replaced during each of {2 * MAX_CATCH_UPS} merges: rebuild "
         f"silver.{spec.name} when the redrive or the rebuild of bronze is over"

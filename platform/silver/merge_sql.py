@@ -52,9 +52,6 @@ def build_merge(
     """Build a merge in both of its forms: as Delta's MERGE and, where it is allowed, as the keyed merge.
 
     Args:
-        work: what is pending.
-        changes: the rows to merge.
-        rules: what a row of bronze is in silver.
         silver: the columns of the silver table, after it was created or widened.
         is_partial: whether some rows leave the value of a column as it is. Only the MERGE can keep that of silver.
         truncate: rows that are older are left out, and deleted if it is due. Only the MERGE can do that.
@@ -223,7 +220,6 @@ def _assignments(
     """Return the assignments that make `t` the row `s`.
 
     Args:
-        rules: what a row of bronze is in silver.
         types: the columns of the rules.
         filled: SQL of values that may stay.
         gone: SQL of the values of columns that bronze does not give (`_unassigned_values`).

@@ -55,7 +55,6 @@ def newest_rows(
 
     Args:
         name: the silver table, for errors.
-        rules: what a row of bronze is in silver.
         view: the rows of bronze.
         is_partial: whether rows may leave a value as it is. The query then has `GIVEN_AT`.
         truncate: rows that are older than this order are left out. JSON of a struct.
@@ -117,7 +116,6 @@ def change_rows(
     """Return a query of the changes among bronze's rows, with the columns of silver.
 
     Args:
-        rules: what a row of bronze is in silver.
         view: the rows of bronze.
         is_partial: whether rows may leave a value as it is.
         truncate: rows that are older than this order are left out. JSON of a struct.
@@ -163,7 +161,6 @@ def rows_of_keys_since(
 
     Args:
         rows: a query of rows with the columns of silver. It has all rows of each key.
-        rules: what a row of bronze is in silver.
         table: the silver table.
         since: number of the batch.
         batch: the column of the query with the number of the batch that brought a row.
@@ -233,7 +230,6 @@ def left_record_sql(
     A row of an equal order may have given a value, too. It is recorded if it names a person whom the row does not name.
 
     Args:
-        rules: what a row of bronze is in silver.
         side: of the row, such as `s.`.
         order: SQL of the order of the row.
         given_at: by column, SQL of the order from which its value is.
@@ -290,7 +286,6 @@ def tie_comparison_sql(rules: MergeRules, types: Mapping[str, Type]) -> str:
     file, and no row of silver has a file.
 
     Args:
-        rules: what a row of bronze is in silver.
         types: the columns, in the types that the rows have.
     """
     values = (f"{comparable_value(kind, quote_name(name))} AS {quote_name(name)}" for name, kind in types.items())

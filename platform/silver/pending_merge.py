@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import BadSetting, DataError
 from tidegate.platform.core.silver.recorded_options import read_after
 from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.ledger import Ledger, state_change_condition
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import TableState
 
 #: A property that an operator sets on a bronze table to accept a change that Tidegate did not make.
@@ -39,6 +44,29 @@ class Aim(Enum):
 
 
 @dataclass(frozen=True)
+class RecordedLedger:
+    """The ledger of a bronze table up to a batch.
+
+    Attributes:
+        version: Delta version of the ledger, which has the batch.
+        n: the batch.
+    """
+
+    ledger: Ledger
+    version: int
+    n: int
+
+    def rows(self, delta: Delta, after: int, upto: int | None = None) -> DataFrame:
+        """Return the rows of the batches after `after` up to `upto`. None: up to batch `n`."""
+        rows = delta.session.read.format("delta").option("versionAsOf", self.version).load(self.ledger.location)
+        return rows.where((F.col("n") > after) & (F.col("n") <= (self.n if upto is None else upto)))
+
+    def state_changes(self, delta: Delta, after: int) -> DataFrame:
+        """Return the rows of the batches after `after` that change a key's state."""
+        return self.rows(delta, after).where(state_change_condition())
+
+
+@dataclass(frozen=True)
 class PendingMerge:
     """What one merge starts from.
 
@@ -46,11 +74,9 @@ class PendingMerge:
         table: the bronze table.
         spec: `silver` of the table in `lake.yaml`.
         location: `s3a://` URI of the silver table.
-        bronze: state of the bronze table.
         silver: state of the silver table, which may not exist yet.
         mark: last batch that silver holds. None if silver holds no batch of this bronze table and generation.
-        n: last batch in the ledger, up to which silver is merged.
-        recorded: Delta version of the ledger in which `n` is the last batch.
+        ledger: the ledger of the bronze table, up to the batch up to which silver is merged.
         app_id: application id of silver's transactions. It contains the id and the generation of the bronze table, so
             silver has no mark for another table or generation.
         settled: what this batch and earlier ones replaced in bronze, or removed from it, is not in silver, because it
@@ -65,12 +91,16 @@ class PendingMerge:
     bronze: TableState
     silver: TableState
     mark: int | None
-    n: int
-    recorded: int
+    ledger: RecordedLedger
     app_id: str
     settled: int = 0
     aim: Aim = Aim.WAITING
     since: int | None = None
+
+    @property
+    def n(self) -> int:
+        """Last batch up to which silver is merged."""
+        return self.ledger.n
 
     @property
     def bronze_location(self) -> str:
@@ -126,4 +156,5 @@ def merge_state(lake: Lake, spec: TableSpec) -> PendingMerge | None:
     silver = lake.delta.table_state(location, app_id)
     silver.require_served_features(f"silver.{spec.name}")
     settled = read_after(silver.properties, app_id) or 0
-    return PendingMerge(table, spec.silver, location, bronze, silver, silver.txn, n, version, app_id, settled)
+    ledger = RecordedLedger(table.ledger, version, n)
+    return PendingMerge(table, spec.silver, location, bronze, silver, silver.txn, ledger, app_id, settled)

@@ -74,7 +74,6 @@ def has_copies(session: SparkSession, location: str, rules: MergeRules) -> bool:
     Args:
         session: runs the query.
         location: `s3a://` URI of the silver table.
-        rules: what a row of bronze is in silver.
     """
     parts = (*rules.keys, *rules.order) if rules.history else rules.keys
     own = ", ".join(part.path for part in parts)
@@ -86,7 +85,6 @@ def expression_types(session: SparkSession, location: str, expressions: Sequence
     """Return the types of expressions over a relation of bronze's rows. They are only analyzed, no row is read.
 
     Args:
-        session: a session.
         location: `s3a://` URI of the bronze table.
         expressions: SQL.
         relation: of bronze's rows, which are `BRONZE` in it.
@@ -132,8 +130,6 @@ def row_counts(
 
     Args:
         session: runs the query.
-        changes: the rows to merge.
-        rules: what a row of bronze is in silver.
         bronze: bronze's columns.
         csv: the options of files of CSV; None if the files are of another format.
     """
@@ -202,11 +198,7 @@ def _statistic(counts: Any, path: Sequence[str], fields: Sequence[Field]) -> Any
 
 
 def can_count_inserts(rules: MergeRules) -> bool:
-    """Return whether the rows say which of them insert a key. Keys with parts that are expressions are not compared.
-
-    Args:
-        rules: what a row of bronze is in silver.
-    """
+    """Return whether the rows say which of them insert a key. Keys with parts that are expressions are not compared."""
     return rules.inserts is not None and all(part.column for part in rules.keys)
 
 
@@ -216,7 +208,6 @@ def inserts_sql(rules: MergeRules, rows: int, is_change: str) -> str:
     The memory that it takes is bounded by the sample, and by how many entries one key has.
 
     Args:
-        rules: what a row of bronze is in silver.
         rows: number of rows, to choose the sample.
         is_change: condition that a row is a change.
     """

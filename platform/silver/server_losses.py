@@ -26,8 +26,6 @@ def record_server_loss(config: LakeConfig, delta: Delta, losses: Losses, name: s
     The server must have answered before the block: one that does not run at all is not lost by a table.
 
     Args:
-        config: the lake.yaml.
-        delta: reads and writes tables.
         losses: the losses of the Spark server.
         name: of the silver table whose rows are read.
     """

@@ -71,19 +71,17 @@ def _with_stored(
     if silver is None or suppression is None:
         yield changes
         return
-    with stored_forgotten(delta, store, work.table.spec, work.table.birth, suppression, silver) as stored:
+    with stored_forgotten_rows(delta, store, work.table.spec, work.table.birth, suppression, silver) as stored:
         yield replace(changes, stored=stored)
 
 
 @contextmanager
-def stored_forgotten(
+def stored_forgotten_rows(
     delta: Delta, store: LakeStore, spec: TableSpec, birth: Birth | None, suppression: Suppression, silver: TableState
 ) -> Iterator[StoredForgotten]:
     """Yield views of what a silver table has of suppressed subjects, and of its other rows.
 
     Args:
-        delta: reads and writes tables.
-        store: the lake's own objects.
         spec: its configuration.
         birth: its birth record, if it was born.
         suppression: its list.

@@ -55,7 +55,6 @@ def silver_rules(work: PendingMerge, types_of: TypesOf) -> MergeRules:
     """Return the rules of a merge. Silver takes bronze's columns without those that Tidegate adds to loaded tables.
 
     Args:
-        work: what is pending.
         types_of: returns the types of SQL expressions over a relation of bronze's rows.
 
     Raises:
@@ -140,7 +139,6 @@ def _check_conditions(conditions: Mapping[str, str], rules: MergeRules, types_of
 
     Args:
         conditions: SQL, by what names it in lake.yaml.
-        rules: what a row of bronze is in silver.
         types_of: returns the types of SQL expressions over a relation of bronze's rows.
     """
     relation = rules.add_row_value(BRONZE)
@@ -175,9 +173,6 @@ def follow_lake_yaml(delta: Delta, work: PendingMerge, rules: MergeRules, log: C
     """Record in a silver table that exists with which options of lake.yaml its next rows are merged.
 
     Args:
-        delta: reads and writes tables.
-        work: what is pending.
-        rules: what a row of bronze is in silver.
         log: called with each option that has changed.
     """
     make_private(
@@ -265,7 +260,6 @@ def renew_subject_record(delta: Delta, work: PendingMerge, version: int) -> None
     """Record that a rebuild of the whole table gave every row the subject where the present options have it.
 
     Args:
-        delta: reads and writes tables.
         work: what was rebuilt.
         version: Delta version of the rebuild. If another commit came after it, its rows may be by other options.
     """
@@ -340,7 +334,6 @@ def make_private(
     """Give a silver table that exists the property, if it does not have it: lake.yaml or the columns have changed.
 
     Args:
-        delta: reads and writes tables.
         location: `s3a://` URI of the silver table.
         state: state of the silver table.
         spec: its configuration.

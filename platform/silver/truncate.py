@@ -53,9 +53,6 @@ def record_truncate(
     again. Later merges leave out rows that are older than the recorded order, however late they come.
 
     Args:
-        delta: reads and writes tables.
-        work: what is pending.
-        rules: what a row of bronze is in silver.
         mode: how the merge treats the rows that silver has. A truncate whose row left bronze is forgotten if all rows
             of bronze are merged.
         found: the order of the newest truncate in the rows to merge. None if there is none.
@@ -129,8 +126,6 @@ def record_truncates(delta: Delta, work: PendingMerge, mode: MergeMode, found: S
     It is a commit before that of the merge, and repeating it changes nothing.
 
     Args:
-        delta: reads and writes tables.
-        work: what is pending.
         mode: how the merge treats the rows that silver has. Truncates of rows that leave are forgotten.
         found: the orders of the truncates in the rows to merge, as JSON of structs.
 

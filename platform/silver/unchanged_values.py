@@ -31,7 +31,6 @@ def value_in_silver(types: ColumnTypes, name: str, side: str = "", replaced: str
     """Return SQL of the value of a column in silver's type.
 
     Args:
-        types: the columns.
         name: of the column.
         side: of the row, such as `s.`.
         replaced: SQL of the value whose fields stay where bronze lacks them. None: they become NULL.
@@ -45,8 +44,6 @@ def was_left_condition(rules: MergeRules, column: str, recorded: str) -> str:
     A NULL that would not be a change was none either when the table did not have the column yet.
 
     Args:
-        rules: what a row of bronze is in silver.
-        column: the column.
         recorded: the condition that `LEFT` has the column.
     """
     return f"({recorded} OR t.{quote_name(column)} IS NULL)" if column in rules.ignored_nulls else recorded
@@ -59,7 +56,6 @@ def kept_value(rules: MergeRules, column: str, *, has_left: bool) -> str:
     more stays only if each of its persons is one whom `s` names.
 
     Args:
-        rules: what a row of bronze is in silver.
         column: a column of silver, or one of which `s` lacks fields.
         has_left: whether the row `t` has `LEFT`.
     """
@@ -87,10 +83,7 @@ class LeftValues:
     which rows come, or on how many merges take them.
 
     Args:
-        rules: what a row of bronze is in silver.
-        types: the columns.
         silver: the columns of the silver table.
-        mode: of the merge.
         is_partial: whether a row of the merge leaves a value, so that `s` has `GIVEN_AT`.
         truncate: values that are older than this order are gone. JSON of a struct.
     """
@@ -237,19 +230,19 @@ class LeftValues:
         return own if self._truncate is None else f"if({self._is_truncated(column)}, NULL, {own})"
 
     def _is_truncated(self, column: str) -> str:
-        return self._is_older(self._given_at(column))
+        return self._is_older(self._given_entry(column))
 
     def _is_older(self, at: str) -> str:
         return f"coalesce({at} < {self._truncate}, false)"
 
     def _recorded_order(self, column: str) -> str:
         """Return SQL of the order from which silver's value is, as far as no truncate took it."""
-        return self._is_since_truncate(self._given_at(column))
+        return self._is_since_truncate(self._given_entry(column))
 
     def _is_since_truncate(self, at: str) -> str:
         return at if self._truncate is None else f"get(filter(array({at}), at -> at >= {self._truncate}), 0)"
 
-    def _given_at(self, column: str) -> str:
+    def _given_entry(self, column: str) -> str:
         given = f"coalesce({self._entry(column)}, {self._entry(LAST_DELETE)})"
         return f"if({self._was_left(column)}, {given}, {self._theirs})"
 

@@ -39,7 +39,6 @@ class WebhookServer:
     """The server of the webhooks of a lake.
 
     Args:
-        config: the lake.
         aws: reaches SQS.
         environ: has secrets.
         say: takes the lines of the log.

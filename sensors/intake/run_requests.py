@@ -23,8 +23,6 @@ def bronze_requests(
     """Return tour the inbox. Returns the tour and the runs to request for its due tables.
 
     Args:
-        lake: the lake.
-        instance: Dagster's instance.
         now: epoch seconds.
         after: the inbox folder at which the last tour ended.
         until: when to stop, by `time.monotonic`. At least one table is read in any case.

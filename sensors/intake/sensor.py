@@ -35,7 +35,6 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
     `run_key` stays None because Dagster never runs a used key again, even after a failure.
 
     Args:
-        config: the lake.
         jobs: of runs of one table, and of runs that several tables share.
     """
 

@@ -82,7 +82,7 @@ class Dataset:
         assert self.rows() == self.parts
         assert self.statuses() == {**dict.fromkeys(self.parts, "committed"), self.signal: "complete"}
         store = self.lake.lake.store
-        assert store.waiting_signals(self.lake.key(TABLE)).waiting_for(self.parts) == {}
+        assert store.waiting_signals(self.lake.key(TABLE)).find_signals(self.parts) == {}
         assert store.inbox.waiting_manifests() == []
         assert self.noted() == (0, set())
 

@@ -14,7 +14,7 @@ _WEBHOOKS = "tests/unit/platform/webhook/test_application.py::"
 _ANSWERS = "tests/unit/platform/lake/aws/test_answers.py::"
 _DECIDE = "tests/unit/platform/bronze/test_decide.py"
 _LOSSES = "tests/unit/platform/bronze/prepare/load/test_server_losses.py"
-_CALLERS = "tests/unit/platform/lake/aws/test_caller.py"
+_CALLERS = "tests/unit/platform/query/test_frame.py"
 _SILVER_LOSSES = "tests/unit/platform/silver/test_server_losses.py"
 _LATE_READS = "tests/unit/platform/bronze/prepare/test_read_timeouts.py"
 _TIME_LEFT = "tests/unit/platform/lake/test_deadline.py"
@@ -126,7 +126,7 @@ MUTANTS = (
     Mutant(
         "a body may have a member twice",
         1,
-        "_each_once",
+        "_parse_members",
         "        if name in content:\n",
         "        if False:\n",
         ("tests/unit/platform/core/events/test_s3_event.py::test_a_body_that_has_a_member_twice_is_not_an_event",),
@@ -171,8 +171,8 @@ MUTANTS = (
     Mutant(
         "a batch that brings no rows forgets how new the table's rows are",
         1,
-        "_sent_until",
-        "        return newest_sent_before(batches, draft.n)\n",
+        "_last_sent_time",
+        "        return newest_sent_time(batches, draft.n)\n",
         "        return None\n",
         (
             "tests/unit/platform/intake/test_row_objects.py::test_a_batch_that_brings_no_rows_has_the_time_of_the_batch_before",
@@ -447,8 +447,8 @@ MUTANTS = (
         "a tick lists a waiting folder to its end",
         5,
         "_Release._list",
-        "self._held.last_listed(table_key))\n        some = list(islice(listed, _LISTED_AT_ONCE))\n",
-        "self._held.last_listed(table_key))\n        some = list(listed)\n",
+        "self._held.last_listed_key(table_key))\n        some = list(islice(listed, _LISTED_AT_ONCE))\n",
+        "self._held.last_listed_key(table_key))\n        some = list(listed)\n",
         (f"{_HELD}test_a_listing_continues_in_the_next_tick_after_the_events_of_others",),
     ),
     Mutant(
@@ -732,7 +732,7 @@ MUTANTS = (
     Mutant(
         "a column that comes later has a value from before the last delete",
         5,
-        "LeftValues._given_at",
+        "LeftValues._given_entry",
         "coalesce({self._entry(column)}, {self._entry(LAST_DELETE)})",
         "{self._entry(column)}",
         (_A_FEED,),
@@ -1052,7 +1052,7 @@ MUTANTS = (
     Mutant(
         "a change of before a column came gives the column NULL",
         5,
-        "HistoryQuery._stored_left",
+        "HistoryQuery._stored_left_columns",
         "was_left_condition(self._rules, column, f'array_contains(t.{LEFT}, {name})')",
         "f'array_contains(t.{LEFT}, {name})'",
         (f"{_REBUILDS}test_a_rebuild_gives_what_merges_gave",),
@@ -1228,7 +1228,7 @@ MUTANTS = (
         "a rebuild of silver from a batch moves the mark over a batch that was not merged",
         5,
         "_merge_waiting",
-        "return replace(work, n=work.mark)",
+        "return replace(work, ledger=replace(work.ledger, n=work.mark))",
         "return work",
         (_REBUILT,),
     ),
@@ -1574,7 +1574,7 @@ MUTANTS = (
     Mutant(
         "types follow from the sets in which the Spark server is asked",
         10,
-        "FaultyFiles.all_at_once.try_files",
+        "FaultyFiles.bring_columns.try_files",
         "            bring(some)\n            self._prepared.schema = before\n",
         "            bring(some)\n",
         ("tests/unit/platform/bronze/prepare/load/test_faulty_files.py",),
@@ -1966,7 +1966,7 @@ MUTANTS = (
     Mutant(
         "a file that changed while it was concatenated is blamed or written",
         1,
-        "_Concatenate._stage",
+        "Concatenate._stage",
         "        changed = self._changed_keys(files)\n",
         "        changed: set[str] = set()\n",
         (
@@ -2241,7 +2241,7 @@ MUTANTS = (
     Mutant(
         "the rows of an inventory stay when the next one enters",
         2,
-        "_Preparation.run",
+        "InventoryLoad.run",
         "        if base and self.entered:\n",
         "        if base and not self.entered:\n",
         (f"{_CENTRAL}test_a_file_that_changes_while_it_is_read_keeps_its_inventory_out",),
@@ -3019,7 +3019,7 @@ MUTANTS = (
         "the size of a folder is that of any inventory",
         6,
         "usable_sizes",
-        "found[uri] = inventories[newest_usable(inventories, uri, now.timestamp())]",
+        "found[uri] = inventories[newest_usable_inventory(inventories, uri, now.timestamp())]",
         "found[uri] = max(inventories.values())",
         (
             "tests/unit/platform/inventory/costs/test_inventory_sizes.py::test_only_a_new_inventory_of_the_whole_folder_with_sizes_counts",
@@ -3554,8 +3554,8 @@ MUTANTS = (
         "S3 is asked for a copy whose key it never takes",
         1,
         "copy_files.copy",
-        'if why := too_long(target.key, "its copy, which Spark reads instead of it,"):',
-        'if why := too_long("", "its copy, which Spark reads instead of it,"):',
+        'if why := key_length_problem(target.key, "its copy, which Spark reads instead of it,"):',
+        'if why := key_length_problem("", "its copy, which Spark reads instead of it,"):',
         ("tests/unit/platform/bronze/prepare/test_parquet_candidates.py",),
     ),
     Mutant(
@@ -4160,7 +4160,7 @@ MUTANTS = (
     Mutant(
         "of two formats of a batch that show other types, one has its way",
         10,
-        "_each_once",
+        "_join_repeated_fields",
         "            kind = common_type(known.type, field.type) if known else field.type\n",
         "            kind = field.type\n",
         ("tests/unit/platform/core/schema/test_type_union.py",),
@@ -4826,7 +4826,7 @@ MUTANTS = (
     Mutant(
         "what has not begun when the time is over is never ended",
         10,
-        "ended_after.watch",
+        "limit_call_time.watch",
         "        while not done.is_set():  # What",
         "        if not done.is_set():  # What",
         ("tests/unit/platform/lake/spark/test_session.py",),
@@ -4883,8 +4883,8 @@ MUTANTS = (
         "a merge of all of bronze because files are gone counts the rows of its last batches",
         5,
         "_select_changes",
-        "read = int(_volume(delta, work.recorded, work.table.ledger, 0, n)",
-        "read = int(_volume(delta, work.recorded, work.table.ledger, mark, n)",
+        "read = int(_volume(delta, work.ledger, 0, n)",
+        "read = int(_volume(delta, work.ledger, mark, n)",
         ("tests/unit/platform/silver/test_changes.py",),
     ),
     Mutant(

@@ -39,7 +39,33 @@ _NAMED_OUTSIDE = re.compile(
 _EMPTY = {"one", "ones", "well", "ill", "such", "those", "these"}
 #: What follows a verb in names such as `left_over`.
 _ADVERBS = {"away", "back", "down", "off", "out", "over", "up"}
+#: Beginnings of functions that make a value of another one, or a changed copy.
+_MAKERS = {"from", "to", "with", "without"}
 _PROPERTY = re.compile(r"property\b|\.(?:setter|deleter)\b")
+#: An entry of `Args:` or `Attributes:` in one line, without code.
+_ENTRY = re.compile(r" +(\w+): ([^`]+)")
+#: Words that say nothing of an argument, and those that say what its type says.
+_ARTICLES = frozenset(["the", "a", "an", "of", "its", "their", "in", "with", "this"])
+_SAID_BY_TYPE = {
+    "Changes": "rows merge to",
+    "Clock": "table ledger",
+    "Console": "takes output progress report and",
+    "Delta": "reads writes tables table and handle on",
+    "KeyRows": "queries table",
+    "Lake": "reads tables",
+    "LakeConfig": "yaml",
+    "LakeNames": "lake",
+    "LakeStore": "lake own objects",
+    "MergeRules": "what row bronze is silver",
+    "ObjectStore": "handle on S3",
+    "Outbox": "lake",
+    "PendingMerge": "what is pending",
+    "SilverSpec": "options",
+    "SparkSession": "of",
+    "TableKey": "table",
+    "TableSpec": "table configuration",
+    "datetime": "time",
+}
 
 
 def name_findings(source: str, *, product: bool) -> list[Finding]:
@@ -106,6 +132,49 @@ def mood_findings(source: str) -> list[Finding]:
     return sorted(found)
 
 
+def restated_arguments(source: str) -> list[Finding]:
+    """Return the entries of `Args:` and `Attributes:` that only repeat the name or the type of what they describe.
+
+    Raises:
+        SyntaxError: `source` is not Python.
+    """
+    found, lines = [], source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) or not ast.get_docstring(node):
+            continue
+        types = _types_in(node)
+        for number in range(node.body[0].lineno, (node.body[0].end_lineno or 0) - 1):
+            entry, following = _ENTRY.fullmatch(lines[number]), lines[number + 1]
+            if not entry or entry[1] not in types or _indent(following) > _indent(lines[number]):
+                continue
+            known = _words_of(entry[1]) | _words_of(types[entry[1]]) | _ARTICLES
+            known |= _words_of(_SAID_BY_TYPE.get(types[entry[1]], ""))
+            if _words_of(entry[2]) <= known:
+                found.append(Finding(number + 1, f"{entry[1]}: its name and type say this: leave the line out"))
+    return sorted(found)
+
+
+def _types_in(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> dict[str, str]:
+    """Return the types of the arguments of a function, or of the attributes and of what makes an object of a class."""
+    if isinstance(node, ast.ClassDef):
+        methods = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+        fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
+        types = {ast.unparse(each.target): ast.unparse(each.annotation) for each in fields}
+        return {name: text for method in methods for name, text in _types_in(method).items()} | types
+    arguments = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+    return {argument.arg: ast.unparse(argument.annotation) for argument in arguments if argument.annotation}
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _words_of(text: str) -> frozenset[str]:
+    """Return the words of a text, and those in its names, without a plural or a genitive."""
+    parts = re.findall(r"[A-Z]?[a-z]+|[A-Z]+[0-9]?(?![a-z])", text.replace("'s", ""))
+    return frozenset(part.lower().removesuffix("s") if len(part) > 2 else part.lower() for part in parts)
+
+
 def _function_problem(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | None:
     """Return why a name cannot be that of a function. None if it can."""
     if (
@@ -117,6 +186,8 @@ def _function_problem(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str | Non
         return None
     first, *others = node.name.strip("_").split("_")
     if others:
+        if first not in _MAKERS and all(_is_participle(word) or word in _WORDS["vague"] for word in (first, *others)):
+            return "has neither a noun nor a verb: name the result or the effect"
         if first in _WORDS["prepositions"] and not node.name.strip("_").startswith(_NOUNS):
             return f"begins with {first!r}: name the result or the effect"
         return None

@@ -45,8 +45,6 @@ def plan_datasets(
     """Plan a batch of a table with completion signals.
 
     Args:
-        table: the table.
-        clock: the clock of the table's ledger.
         taken: hints, oldest first.
         states: the ledger's last states of their keys.
         probe_keys: reads the present states of parts.
@@ -76,7 +74,6 @@ class _SignalPlanner:
     """What one batch knows of signals and parts.
 
     Attributes:
-        table: the table.
         source: the bucket of its files.
         config: says which objects are files of the table.
         waiting: the signals that wait for a part.
@@ -130,7 +127,7 @@ class _SignalPlanner:
         """Add the signals that wait for one of these parts."""
         last = {item.hint.key: item for item in of_parts}
         again = {item.hint.key for item in of_parts if item.hint.decides_again}
-        for signal, part in self.waiting.waiting_for(last).items():
+        for signal, part in self.waiting.find_signals(last).items():
             if signal not in signals:
                 cause = Redriven() if part in again else Listed()
                 signals[signal] = [PlannedHint(Hint(signal, cause), last[part].manifest)]

@@ -40,7 +40,6 @@ class Parts:
     """The parts of one signal.
 
     Attributes:
-        signal: the signal.
         files: files of its folder, as listed. Empty for a manifest.
         named: parts that its manifest names.
         verdict: the verdict if the parts cannot be known.

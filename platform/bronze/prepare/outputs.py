@@ -12,7 +12,6 @@ from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.load.load import Load, Staged
 from tidegate.platform.bronze.prepare.load.replaced_rows import Replacing
 from tidegate.platform.bronze.prepare.load.row_counts import RowCounts, require_all
-from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.batch import OutputObject
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
@@ -67,7 +66,6 @@ class OutputLoad(Load):
         """Return a staged object under its final name.
 
         Args:
-            staged: the object.
             ending: of its name, without the dot.
             index: number of the object in the batch.
         """
@@ -100,17 +98,12 @@ def output_key(folder: str, birth: Birth, n: int, index: int, ending: str) -> st
     return f"{folder}{birth.name}-{n:010d}-{index:05d}-{birth.generation}.{ending}"
 
 
-def prepare_concatenate(table: Table, work: BatchDraft, output: OutputSpec) -> PreparedBatch:
-    """Stage the rows of all candidates as Parquet files below the lake root, for the folders of the output.
+class Concatenate(ColumnlessOutput):
+    """Stages the rows of all candidates as Parquet files, for the folders of the output.
 
     Files of one folder and one schema become one file, up to `object_bytes`. No value is converted. A file that cannot
-    be read is quarantined. Raises what `prepare_load` raises.
+    be read is quarantined. There are no columns: files with other columns become other files.
     """
-    return _Concatenate(table, work, output).run()
-
-
-class _Concatenate(ColumnlessOutput):
-    """One preparation. It has no columns: files with other columns become other files."""
 
     def _select_fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
         fitting = []
@@ -155,17 +148,12 @@ class _Concatenate(ColumnlessOutput):
         return S3Address.parse(self.output.folder).key + below
 
 
-def prepare_convert(table: Table, work: BatchDraft, output: OutputSpec) -> PreparedBatch:
-    """Stage the rows of all candidates as Parquet files below the lake root, for the folder of the output.
+class Convert(OutputLoad):
+    """Stages the rows of all candidates as Parquet files, which are written as those of a table and enter no log.
 
     Columns, bad rows and bad files are as in a loaded table. The columns are those of the output's last batch. Columns
-    of the path are folders of the output, too. Raises what `prepare_load` raises.
+    of the path are folders of the output, too.
     """
-    return _Convert(table, work, output).run()
-
-
-class _Convert(OutputLoad):
-    """One preparation. Its Parquet files are written as those of a table, and then enter no log."""
 
     def _select_fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
         fitting = []
@@ -197,17 +185,12 @@ class _Convert(OutputLoad):
         return S3Address.parse(self.output.folder).key
 
 
-def prepare_repartition(table: Table, work: BatchDraft, output: OutputSpec) -> PreparedBatch:
-    """Stage the rows of all candidates as objects below the lake root, for the folders of the output.
+class Repartition(ColumnlessOutput):
+    """Stages the rows of all candidates as objects, for the folders of the output. A row stays the text that it is.
 
-    A row stays the text that it is. A line that is not a JSON object is quarantined, as for loaded tables. Raises what
-    `prepare_load` raises.
+    A line that is not a JSON object is quarantined, as for loaded tables. There are no columns: the rows of all files
+    fit.
     """
-    return _Repartition(table, work, output).run()
-
-
-class _Repartition(ColumnlessOutput):
-    """One preparation. It has no columns: the rows of all files fit."""
 
     def _select_fitting(self, files: Iterable[SourceFile]) -> list[SourceFile]:
         fitting = []

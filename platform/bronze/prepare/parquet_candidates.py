@@ -10,12 +10,11 @@ from dataclasses import replace
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.object_state import Probe, S3Found
 from tidegate.platform.core.bronze.plan import Candidate
-from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
+from tidegate.platform.core.errors import BadParquet, Misfit
 from tidegate.platform.core.files.parquet.footer import Footer, footer_bytes
-from tidegate.platform.core.keys.object_key import too_long
+from tidegate.platform.core.keys.object_key import key_length_problem
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import fold_name
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import NotWritable, ObjectChanged, ObjectRefused, StoreError
 from tidegate.platform.lake.parquet.copies import ParquetCopy, copy_parquet
@@ -97,7 +96,7 @@ def copy_files(
         if time.monotonic() > until:
             return None if candidate.key not in together else BadParquet(_TOO_MANY)
         source, target = bucket.version(candidate.key, candidate.found.etag), place(candidate)
-        if why := too_long(target.key, "its copy, which Spark reads instead of it,"):
+        if why := key_length_problem(target.key, "its copy, which Spark reads instead of it,"):
             return BadParquet(why)
         try:
             return copy_parquet(bucket.objects, source, target, footer.renames)

@@ -25,7 +25,6 @@ def require_access(table: Table, denied: Mapping[str, str]) -> None:
     file's own only if S3 gives another object of the table at the same time.
 
     Args:
-        table: the table.
         denied: what S3 says, by key: of all objects for which the run asked.
 
     Raises:

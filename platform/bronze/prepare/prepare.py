@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from tidegate.platform.bronze.completion.incomplete_datasets import failures, record_entering_signals, withdraw
-from tidegate.platform.bronze.prepare.inventories.prepare import prepare_inventories
-from tidegate.platform.bronze.prepare.load.load import prepare_load
-from tidegate.platform.bronze.prepare.outputs import prepare_concatenate, prepare_convert, prepare_repartition
+from tidegate.platform.bronze.prepare.inventories.prepare import InventoryLoad
+from tidegate.platform.bronze.prepare.load.load import Load
+from tidegate.platform.bronze.prepare.outputs import Concatenate, Convert, OutputLoad, Repartition
 from tidegate.platform.bronze.prepare.permission_guard import require_access
 from tidegate.platform.bronze.prepare.register import prepare_register
 from tidegate.platform.bronze.prepared_batch import PreparedBatch, keep_named_folders
 from tidegate.platform.core.bronze.plan import BatchDraft
 from tidegate.platform.core.config.drift import output_mode_problem
-from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.errors import ConfigurationError
 from tidegate.platform.core.keys.file_format import OutputMode
 from tidegate.platform.lake.lake import Table
 
-_OUTPUT_STEPS: Mapping[OutputMode, Callable[[Table, BatchDraft, OutputSpec], PreparedBatch]] = {
-    "repartition": prepare_repartition,
-    "convert": prepare_convert,
-    "concatenate": prepare_concatenate,
+_OUTPUT_LOADS: Mapping[OutputMode, type[OutputLoad]] = {
+    "repartition": Repartition,
+    "convert": Convert,
+    "concatenate": Concatenate,
 }
 
 
@@ -59,7 +58,7 @@ def prepare_as_born(table: Table, work: BatchDraft) -> PreparedBatch:
     if work.birth.output != table.spec.output_mode:
         raise ConfigurationError(output_mode_problem(table.spec, work.birth))
     if output is not None and work.birth.output is not None:
-        return _OUTPUT_STEPS[work.birth.output](table, work, output)
+        return _OUTPUT_LOADS[work.birth.output](table, work, output).run()
     if table.spec.has_inventories:
-        return prepare_inventories(table, work)
-    return prepare_register(table, work) if work.birth.registered else prepare_load(table, work)
+        return InventoryLoad(table, work).run()
+    return prepare_register(table, work) if work.birth.registered else Load(table, work).run()

@@ -27,7 +27,7 @@ from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.deadline import DeadlineExceeded, limit_seconds
 from tidegate.platform.lake.lake_root.inbox import TableInbox
 from tidegate.platform.lake.spark.delta import Delta
-from tidegate.platform.lake.spark.session import ended_after
+from tidegate.platform.lake.spark.session import limit_call_time
 
 #: Seconds in which the files of a batch are read, however often. A run has an hour (`max_runtime_seconds` of
 #: dagster.yaml), in which it also looks, commits and records.
@@ -92,7 +92,7 @@ def limit_reading(table_key: str, inbox: TableInbox, delta: Delta, plan: Plan, s
         yield
         return
     limit = min(seconds, MAX_SECONDS)
-    with ended_after(delta.session, limit) as is_late:
+    with limit_call_time(delta.session, limit) as is_late:
         try:
             with limit_seconds(limit):  # The note is written without a limit.
                 yield

@@ -11,17 +11,16 @@ from pyspark.sql import SparkSession
 
 from tidegate.platform.bronze.prepare.load.spark_errors import columns_refused
 from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
-from tidegate.platform.core.config.drift import other_objects, other_rescued
+from tidegate.platform.core.config.drift import other_objects, rescued_column_problem
 from tidegate.platform.core.config.silver_columns import reserved_in_bronze
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.errors import ConfigurationError, DataError
+from tidegate.platform.core.errors import ConfigurationError, DataError, Misfit
 from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.inventory.columns import WITHOUT_STATISTICS
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_ids import COLUMNS, LAST_ID, ColumnIds, Path, paths, recorded_names
 from tidegate.platform.core.schema.column_types import Field, Simple, fold_name, inner_fields
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN, check_columns
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -116,7 +115,6 @@ def unborn_schema(
 
     Args:
         spec: its configuration.
-        key: the table.
         candidates: its first files.
         ours: names of the columns that Tidegate adds to its rows.
     """
@@ -144,7 +142,6 @@ def path_columns(
 
     Args:
         spec: its configuration.
-        key: the table.
         candidate: the file.
         schema: the columns of the table.
         ours: names of the columns that Tidegate adds to its rows.
@@ -180,7 +177,7 @@ def with_configured(spec: TableSpec, delta: Delta, work: BatchDraft, schema: Tab
     Raises:
         ConfigurationError: the table does not go together with its `schema` in lake.yaml, or Delta refuses new columns.
     """
-    if differs := other_objects(spec, schema) or other_rescued(spec, schema):
+    if differs := other_objects(spec, schema) or rescued_column_problem(spec, schema):
         raise ConfigurationError(differs)
     if spec.policy not in ("variant", "rescue"):
         return schema

@@ -42,7 +42,6 @@ def compare_inventory(table: Table, clock: Clock, listener: RunListener, *, afte
 
     Args:
         table: a table with an inventory in lake.yaml.
-        clock: the clock of the table's ledger.
         listener: receives how far the comparison is, after each part of it.
         after: the last key that an earlier run compared. This run resumes after it.
 

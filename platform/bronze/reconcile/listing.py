@@ -63,7 +63,6 @@ def list_prefix(table: Table, clock: Clock, listener: RunListener | None = None,
     listing, so a run that dies loses nothing of what it has listed.
 
     Args:
-        clock: the clock of the table's ledger.
         listener: receives how far the listing is, after each part of it.
         after: the last key that an earlier run listed. This run resumes after it.
 
@@ -126,7 +125,6 @@ def list_generation(table: Table, clock: Clock, log: Callable[[str], None] = lam
 
     Args:
         table: the table as it is after the reset.
-        clock: the clock of the table's ledger.
         log: called with each line of progress.
 
     Raises:

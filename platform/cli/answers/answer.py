@@ -18,7 +18,6 @@ def print_answer(console: Console, answer: BaseModel, *, lines: bool = False) ->
     """Print an answer as JSON. Nothing else of a command with `--json` prints on standard output.
 
     Args:
-        console: takes the output.
         answer: of the class that the schema names for the command.
         lines: whether the command prints one answer on each line.
     """

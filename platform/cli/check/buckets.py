@@ -74,7 +74,6 @@ def check_bucket(
     """Check one source bucket.
 
     Args:
-        s3: the client.
         bucket: the name of the bucket.
         tables: the configured tables of the bucket.
         queues: the queues that answered.

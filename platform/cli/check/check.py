@@ -72,7 +72,6 @@ def run_check(
     """Check a lake and print the findings.
 
     Args:
-        console: takes the output.
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform; None takes a running default one if it runs this lake, else the
             environment.

@@ -26,7 +26,6 @@ class Finding:
     """The result of one check.
 
     Attributes:
-        check: the check.
         subject: what was checked: the name of a queue, a bucket, a table, …
         ok: whether the check passed.
         detail: what was found, or what to do.
@@ -70,8 +69,6 @@ def show(console: Console, finding: Finding, wrong: str = "FAILED ") -> int:
     """Print one finding. Returns how many problems it is: 0 or 1.
 
     Args:
-        console: takes the output.
-        finding: the finding.
         wrong: the mark in front of a failure.
     """
     good = Text("warning ", style="yellow") if finding.warning else Text("ok     ", style="green")
@@ -108,7 +105,6 @@ def make_finding(check: Check, subject: str, run: Callable[[], str]) -> Finding:
     """Run one check.
 
     Args:
-        check: the check.
         subject: what is checked.
         run: returns the detail; raises `Failed` or `Warned` with the remedy, or the error of AWS. A `ValueError` means
             a damaged object of the lake: its message names the object. Whatever it raises, the other checks continue.

@@ -21,7 +21,6 @@ def check_forget(config: LakeConfig, store: LakeStore, environ: Mapping[str, str
     """Check that the secret is the one of the requests, and that their tables have subjects, for each kind of subject.
 
     Args:
-        config: the lake.yaml.
         store: the store of the lake. It answers.
         environ: may have the secret.
     """

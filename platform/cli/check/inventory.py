@@ -12,7 +12,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.inventory.enable import compare_inventories
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.inventory.manifest import InventoryError
-from tidegate.platform.core.wording import first_few, first_line
+from tidegate.platform.core.wording import first_line, first_texts
 from tidegate.platform.lake.aws.bucket_inventories import BucketInventories
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.inventory.deliveries import newest_inventory
@@ -79,4 +79,4 @@ def _silent_buckets(objects: ObjectStore, spec: TableSpec, configured: Sequence[
 
 
 def _join_first(lines: Sequence[str], between: str = "; ") -> str:
-    return between.join(first_few(lines, _MAX_NAMED))
+    return between.join(first_texts(lines, _MAX_NAMED))

@@ -29,7 +29,7 @@ from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.keys.object_key import conventional_prefix
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.core.wording import first_few, first_line
+from tidegate.platform.core.wording import first_line, first_texts
 from tidegate.platform.lake.aws.proofs import prove_conditional_put
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake_root.batches import GenerationRetired
@@ -99,7 +99,6 @@ def check_spark(
 
     Args:
         remote: the server.
-        store: the store of the lake.
         explain: returns what to do when the server does not answer.
     """
 
@@ -163,8 +162,8 @@ def check_registered_by_discovery(store: LakeStore, config: LakeConfig, known: C
         found = [table_key for table_key, birth in births if birth and birth.registered]
         if found:
             raise Warned(
-                f"registered, and not in lake.yaml: {', '.join(first_few(found, _NAMED))}. They keep the mode of their "
-                "birth, and policies that `tidegate policy` prints have no statement for their logs: add each to "
+                f"registered, and not in lake.yaml: {', '.join(first_texts(found, _NAMED))}. They keep the mode of "
+                "their birth, and policies that `tidegate policy` prints have no statement for their logs: add each to "
                 "lake.yaml with `mode: register`, or write `discovery: {parquet: register}`"
             )
         return "each one"
@@ -272,7 +271,6 @@ def check_foreign(store: LakeStore, bucket: str, folders: Iterable[str]) -> Find
     """Check that no folder contains a Delta table that is not this lake's.
 
     Args:
-        store: the store of the lake.
         bucket: the bucket of the folders.
         folders: key prefixes that end with `/`.
     """

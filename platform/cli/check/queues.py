@@ -43,7 +43,6 @@ def check_queue(sqs: SQSClient, spec: QueueSpec, found: list[CheckedQueue]) -> I
     """Check one queue.
 
     Args:
-        sqs: the client.
         spec: the configuration of the queue.
         found: takes the queue if it answers.
     """

@@ -26,7 +26,6 @@ def check_routes(config: LakeConfig, aws: Aws) -> Iterator[Finding]:
     """Yield the findings of each route.
 
     Args:
-        config: the lake.
         aws: clients.
     """
     for route in config.routes:

@@ -42,8 +42,6 @@ def check_silver(remote: SparkRemote, store: LakeStore, specs: Sequence[TableSpe
 
     Args:
         remote: a server that answers.
-        store: the store of the lake.
-        specs: the tables.
     """
     asked = [spec for spec in specs if spec.silver or spec.personal or spec.descriptions]
     if not asked:

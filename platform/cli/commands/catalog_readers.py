@@ -18,8 +18,6 @@ def run_readers(console: Console, lake: Lake, *, as_json: bool = False) -> None:
     """Print a row for each bronze and silver table of the lake, and a column for each engine.
 
     Args:
-        console: takes the output.
-        lake: the lake.
         as_json: print only one JSON object.
     """
     states = ((name, lake.delta.table_state(location)) for name, location in _tables(lake))

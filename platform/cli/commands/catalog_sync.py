@@ -18,8 +18,6 @@ def run_sync(console: Console, lake: Lake, *, yes: bool, as_json: bool = False) 
     """Print the differences, and write what the tables say.
 
     Args:
-        console: takes the output.
-        lake: the lake.
         yes: write. Without it, only the differences are printed.
         as_json: print only the differences, as one JSON object.
 

@@ -46,8 +46,6 @@ def run_cost(console: Console, lake: Lake, lake_yaml: Path, asked: CostsQuestion
     """Print the cost by table and month, the most expensive table first, and the remedies.
 
     Args:
-        console: takes the output.
-        lake: the lake.
         lake_yaml: path of `lake.yaml`.
         asked: what should be printed.
         as_json: print only one JSON object.

@@ -21,8 +21,7 @@ from tidegate.platform.cli.commands.doctor_logs import LogDoctor
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cloud.commit_table import CommitTable as WantedTable
 from tidegate.platform.core.wording import first_line
-from tidegate.platform.lake.aws.caller import caller
-from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.aws.clients import Aws, caller
 from tidegate.platform.lake.aws.commit_table import CommitTable
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Lake
@@ -44,7 +43,6 @@ def run_doctor(console: Console, lake: Path | None, home: Path | None, *, repair
     """Examine the log of every table of the lake and print the findings.
 
     Args:
-        console: takes the output.
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform; None takes a running default one, else the environment.
         repair: first settle pending commits, close what dead writers left open and delete old staged commits.

@@ -40,7 +40,6 @@ class LogDoctor:
     """Examines logs, and repairs them on request.
 
     Args:
-        objects: S3.
         entries: the DynamoDB table; None when no DynamoDB table coordinates the commits.
         grace: seconds, see `_GRACE`.
     """

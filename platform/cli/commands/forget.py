@@ -20,10 +20,10 @@ from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.wording import first_few
+from tidegate.platform.core.wording import first_texts
 from tidegate.platform.forgetting.forget import Progress, ask, progress, search_subjects, work_off
 from tidegate.platform.forgetting.subject_search import Found, count_total, tables_of, unsearched_folders
-from tidegate.platform.lake.aws.caller import caller
+from tidegate.platform.lake.aws.clients import caller
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.suppression import SecretProblem
 
@@ -42,7 +42,6 @@ def run_forget(
     """Print what the lake has of subjects, or forget them. Without subjects, show the requests, or work them off.
 
     Args:
-        console: takes the output.
         subjects: identities of the persons.
         file: a file with further identities, one a line.
         kind: kind of the subjects.
@@ -129,7 +128,7 @@ def unsearched_lines(folders: Sequence[str]) -> list[str]:
     """Return what to do about folders of tables that cannot be searched."""
     if not folders:
         return []
-    shown = ", ".join(first_few(folders, 10))
+    shown = ", ".join(first_texts(folders, 10))
     return [
         f"  not searched: {shown}. lake.yaml has no such table, or its bronze table has no batch yet, so nobody can "
         "say whose its rows are: delete the folder of a table that nobody needs, or configure the table with `personal`"

@@ -50,7 +50,6 @@ def run_infer(
     """Print the `lake.yaml` that the files under an address suggest. Problems are comments in it.
 
     Args:
-        console: takes the output.
         address: `s3://bucket/prefix`, or a folder of this machine that stands for a bucket.
         home: home of a running local platform; None takes a running default one, else the environment's AWS.
         bucket: the bucket that a folder of this machine stands for; None is `landing`.

@@ -33,7 +33,6 @@ def run_maintain(
     """Maintain a table, or all tables and the objects of the lake. Without `yes`, print what would be done.
 
     Args:
-        console: takes the output.
         name: SQL name, key or `s3://` prefix of a table, with its silver table; `silver.<name>` for that alone. None
             for everything.
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.

@@ -20,7 +20,6 @@ def run_trace(console: Console, address: str, lake: Path | None, home: Path | No
     """Print the path of an object, one line for each stop, and its present state.
 
     Args:
-        console: takes the output.
         address: `s3://bucket/key`.
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform; None takes a running default one, else the environment.

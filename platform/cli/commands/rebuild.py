@@ -17,8 +17,8 @@ from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.after_load import move_target
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.core.wording import first_few
-from tidegate.platform.lake.aws.caller import caller
+from tidegate.platform.core.wording import first_texts
+from tidegate.platform.lake.aws.clients import caller
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.operations.rebuild import RebuildPlan, plan_rebuild, rebuild_table
 from tidegate.platform.operations.silver_rebuild import (
@@ -46,7 +46,6 @@ def run_rebuild(
     """Print the plan of a rebuild, or request the rebuild.
 
     Args:
-        console: takes the output.
         name: SQL name, key or `s3://` prefix of the table.
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform; None takes a running default one, else the environment.
@@ -155,7 +154,7 @@ def plan_lines(lake: Lake, plan: RebuildPlan) -> list[str]:
         keys = [item.key for item in plan.kept]
         lines += [
             f"  KEPT     {plan.kept_rows} rows stay as they are: S3 no longer has their files, or has other bytes",
-            *(f"             {text}" for text in first_few(keys, _SHOWN)),
+            *(f"             {text}" for text in first_texts(keys, _SHOWN)),
         ]
         if folder := move_target(plan.table.spec.after_load):
             page = "docs/guides/after-load.md"

@@ -18,7 +18,7 @@ from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.times import parse_time
 from tidegate.platform.core.wording import one_line
-from tidegate.platform.lake.aws.caller import caller
+from tidegate.platform.lake.aws.clients import caller
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.operations.dead_letters import dead_letter_queues, peek, redrive_dead_letters
 from tidegate.platform.operations.redrive import (
@@ -78,7 +78,6 @@ def run_redrive(
     """Print what would be retried, or retry it.
 
     Args:
-        console: takes the output.
         kind: what is retried.
         name: of objects, the SQL name, key or `s3://` prefix of their table; of dead letters, their queue or its
             dead-letter queue; None for all. Of a route, its name.

@@ -12,7 +12,7 @@ from tidegate.platform.cli.answers.plans import ResetAnswer, refuse_to_apply
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.errors import DataError
-from tidegate.platform.lake.aws.caller import caller
+from tidegate.platform.lake.aws.clients import caller
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.operations.reset import ResetPlan, plan_reset, reset_table
 from tidegate.platform.query.table_lookup import table_named
@@ -31,7 +31,6 @@ def run_reset(
     """Print the plan of a reset, or reset the table.
 
     Args:
-        console: takes the output.
         name: SQL name, key or `s3://` prefix of the table.
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform; None takes a running default one, else the environment.

@@ -44,7 +44,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.row_json import row_json
 from tidegate.platform.core.schema.digits import parse_exact
 from tidegate.platform.core.wording import first_line, show_controls
-from tidegate.platform.lake.aws.caller import caller
+from tidegate.platform.lake.aws.clients import caller
 from tidegate.platform.lake.spark.collected_rows import collect_rows
 from tidegate.platform.query.frame import statement_frame
 
@@ -71,7 +71,6 @@ def run_sql(console: Console, query: str, home: Path | None, limit: int, *, as_j
     """Run a query and print its rows.
 
     Args:
-        console: takes the output.
         query: Spark SQL; `bronze.<name>`, `silver.<name>`, `ledger.<name>`, `lake.intake` and
             `lake.quarantine` are the lake's tables; time travel works. `inventory_as_of('<table>', '<day>')` is the
             inventories of a day.

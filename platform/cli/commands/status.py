@@ -36,7 +36,6 @@ def run_status(console: Console, lake: Path | None, home: Path | None, *, as_jso
     """Measure a lake, as the sensor `health` does, and print what waits and what fails. Spark is not asked.
 
     Args:
-        console: takes the output.
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform; None takes a running default one, else the environment.
         as_json: print only one JSON object.

@@ -36,7 +36,6 @@ def run_tail(
     """Print each event of a lake in a line, until Ctrl-C or until a time is over.
 
     Args:
-        console: takes the output.
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.
         home: home of a running local platform; None takes a running default one, else the environment.
         seconds: time after which the command ends. None: it ends at Ctrl-C.

@@ -43,7 +43,6 @@ def run_why(
     """Print the history of a key. Returns whether silver has what bronze gives.
 
     Args:
-        console: takes the output.
         name: SQL name, key or `s3://` prefix of the table.
         key: `part=value` for each part of the key.
         lake: the lake.yaml; None takes that of the local platform, else TIDEGATE_LAKE, else `lake.yaml`.

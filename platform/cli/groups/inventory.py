@@ -42,7 +42,7 @@ def enable(
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.enable import run_enable
     from tidegate.platform.lake.aws.bucket_inventories import BucketInventories
-    from tidegate.platform.lake.aws.caller import caller
+    from tidegate.platform.lake.aws.clients import caller
     from tidegate.platform.lake.aws.s3 import ObjectStore
     from tidegate.platform.lake.lake_root.store import LakeStore
 
@@ -208,7 +208,7 @@ def drop_bucket(
     """Let the rows of deleted buckets leave the table: an empty inventory follows their last one."""
     from tidegate.platform.cli.environment import client
     from tidegate.platform.cli.inventory.drop_bucket import run_drop
-    from tidegate.platform.lake.aws.caller import caller
+    from tidegate.platform.lake.aws.clients import caller
 
     using = client(home, lake)
     with using.open_lake() as opened:

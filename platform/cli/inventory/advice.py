@@ -66,8 +66,6 @@ def run_advice(console: Console, lake: Lake, asked: AdviceQuestion, *, as_json: 
     """Print which transitions save more than they cost, the largest saving first.
 
     Args:
-        console: takes the output.
-        lake: the lake.
         asked: what advice is asked for.
         as_json: print only one JSON object.
 

@@ -21,8 +21,6 @@ def run_audit(
     """Print what the audits of a table of inventories find, the most objects first.
 
     Args:
-        console: takes the output.
-        lake: the lake.
         name: SQL name, key or `s3://` prefix of the table of inventories.
         configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
         limit: maximum number of findings.
@@ -64,7 +62,6 @@ def print_audit(console: Console, report: AuditReport, limit: int) -> None:
     """Print findings for people.
 
     Args:
-        console: takes the output.
         report: all findings.
         limit: maximum number of findings.
     """

@@ -21,7 +21,7 @@ from tidegate.platform.core.storage.cost import DIMENSIONS, cost_lines
 from tidegate.platform.core.storage.prices import GIGABYTE, StoragePrices
 from tidegate.platform.inventory.costs.reads import Reads, reads_of
 from tidegate.platform.inventory.stored_objects import folder_of, read_prices, stored_objects
-from tidegate.platform.lake.inventory.objects import newest_created
+from tidegate.platform.lake.inventory.objects import newest_creation_times
 from tidegate.platform.lake.inventory.sums import stored_sums
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.query.table_lookup import table_named
@@ -65,8 +65,6 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
     """Print the lines of a report, the most expensive first, and the total.
 
     Args:
-        console: takes the output.
-        lake: the lake.
         asked: what the report should be of.
         as_json: print only one JSON object.
 
@@ -75,7 +73,7 @@ def run_cost(console: Console, lake: Lake, asked: CostQuestion, *, as_json: bool
     """
     dimensions, prices = asked.dimensions, known_prices(asked.prices)
     objects = objects_of(lake, asked.table, asked.configuration)
-    stale = stale_inventories(newest_created(objects))
+    stale = stale_inventories(newest_creation_times(objects))
     try:
         lines = cost_lines(stored_sums(objects, dimensions, asked.depth), prices)
     except InventoryError as error:
@@ -164,7 +162,6 @@ def objects_of(lake: Lake, name: str, configuration: str) -> DataFrame:
     """Return the rows of a table of inventories, or raises CommandError.
 
     Args:
-        lake: the lake.
         name: SQL name, key or `s3://` prefix of the table.
         configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
     """

@@ -39,8 +39,6 @@ def run_drop(
     """Print the newest inventory of each bucket, and write an empty one after it.
 
     Args:
-        console: takes the output.
-        lake: the lake.
         store: writes to the destination of the inventories.
         name: SQL name, key or `s3://` prefix of the table of inventories.
         buckets: names of source buckets.

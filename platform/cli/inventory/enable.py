@@ -83,8 +83,6 @@ def run_enable(
     configuration.
 
     Args:
-        console: takes the output.
-        config: the lake.
         table: name of the table of inventories. Empty if there is one.
         account: AWS account of the buckets.
         inventories: reads and writes.

@@ -24,8 +24,6 @@ def run_forecast(
     """Print the growth of all buckets together and of each bucket, the one with the most bytes first.
 
     Args:
-        console: takes the output.
-        lake: the lake.
         name: SQL name, key or `s3://` prefix of the table of inventories.
         months: of 30 days, to forecast.
         configuration: the one that counts where a bucket has several. Empty: no bucket may have several.

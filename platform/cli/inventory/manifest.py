@@ -83,8 +83,6 @@ def run_manifest(
     """Print the manifest of each bucket, and the call that makes a job of it. The lists of a query are written.
 
     Args:
-        console: takes the output.
-        lake: the lake.
         store: reads and writes manifests.
         asked: which objects the manifests should list.
         account: AWS account of the jobs.

@@ -20,7 +20,6 @@ def report_of(lake: Lake, name: str, uploads: MultipartUploads, days: int) -> Up
     """Return the incomplete uploads of the buckets of a table, or raises CommandError.
 
     Args:
-        lake: the lake.
         name: SQL name, key or `s3://` prefix of the table of inventories.
         uploads: lists them.
         days: age from which on an upload counts as old.
@@ -37,8 +36,6 @@ def print_uploads(
     """Print incomplete uploads, the bucket with the most bytes first.
 
     Args:
-        console: takes the output.
-        report: the uploads.
         prices: of the region. None: costs are not shown.
         limit: maximum number of buckets.
         as_json: print only one JSON object.

@@ -41,7 +41,6 @@ def find_permission(config: LakeConfig, action: str, resource: str) -> tuple[str
     """Return the role and the statement that give a permission, or None.
 
     Args:
-        config: the lake.
         action: for example `s3:PutObject`.
         resource: ARN of a resource, or a pattern of a statement. For a queue, its name is enough.
     """

@@ -201,7 +201,6 @@ def hint_to_dict(hint: Hint, *, with_empty: bool) -> dict[str, Any]:
     """Return the JSON object of a hint.
 
     Args:
-        hint: the hint.
         with_empty: whether the members of the first version are there even if they are empty, as in batches.
     """
     members = {"key": hint.key, "size": hint.size, "event_name": hint.cause.name, "redriven": hint.decides_again}

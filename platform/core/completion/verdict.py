@@ -148,7 +148,6 @@ def judge_folder(signal: Signal, files: Sequence[Part], *, registered: bool) -> 
     with an old signal, however often the events of both come.
 
     Args:
-        signal: the signal.
         files: the table's files below its folder.
         registered: whether the table registers its files.
     """
@@ -181,7 +180,6 @@ def judge_manifest(signal: Signal, parts: Sequence[Part], *, registered: bool) -
     """Judge a signal by the parts that its manifest names. All of them must be there as it names them.
 
     Args:
-        signal: the signal.
         parts: the parts, in the manifest's order.
         registered: whether the table registers its files.
     """

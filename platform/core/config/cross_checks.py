@@ -264,7 +264,6 @@ def route_problems(
 
     Args:
         rules: the rules of `event_types`.
-        routes: the routes.
         buckets: the source buckets; None if they are invalid.
         own_queues: names of the queues that Tidegate reads, with their dead-letter queues.
         root: `s3://` address of the lake root; None if it is invalid.

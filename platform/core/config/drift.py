@@ -14,7 +14,6 @@ def other_objects(spec: TableSpec, began: TableSchema) -> str | None:
     """Return why `schema: variant` and the columns of a table do not go together, with the remedy; None if they do.
 
     Args:
-        spec: the table's configuration.
         began: columns of the table.
     """
     wanted = spec.policy == "variant"
@@ -32,11 +31,10 @@ def other_objects(spec: TableSpec, began: TableSchema) -> str | None:
     )
 
 
-def other_rescued(spec: TableSpec, began: TableSchema) -> str | None:
+def rescued_column_problem(spec: TableSpec, began: TableSchema) -> str | None:
     """Return why `schema: rescue` cannot use the table's column `_rescued_data`, with the remedy; None if it can.
 
     Args:
-        spec: the table's configuration.
         began: columns of the table.
     """
     found = began.find_column(RESCUED_COLUMN)
@@ -81,7 +79,7 @@ def drift(spec: TableSpec | None, birth: Birth, began: TableSchema | None) -> li
         found.append(f"{table} was born with mode {ways[0]}, lake.yaml says {ways[1]}{no_effect}")
     if began is None or not began.fields:
         return found
-    found += filter(None, (other_objects(spec, began), other_rescued(spec, began)))
+    found += filter(None, (other_objects(spec, began), rescued_column_problem(spec, began)))
     for name, kind in {**spec.columns, **(spec.partition_columns or {})}.items():
         field = began.find_column(name)
         if field is not None and strip_ids(field.type) != parse_sql_type(kind):

@@ -77,7 +77,6 @@ def left_out_names(silver: SilverSpec, fields: Sequence[Field], given: Sequence[
     The writer of a change would stop all merges by such a field. Bronze refuses it only as a column.
 
     Args:
-        silver: the options.
         fields: the columns that silver would have.
         given: those that rows have. A column that lake.yaml names belongs to nobody else.
     """

@@ -27,7 +27,7 @@ from tidegate.platform.core.config.queues import RowQueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import reserved_in_bronze
 from tidegate.platform.core.config.table_defaults import TableDefaults
-from tidegate.platform.core.errors import BadSetting
+from tidegate.platform.core.errors import BadSetting, Misfit
 from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.keys.file_format import (
     FORMATS,
@@ -41,7 +41,6 @@ from tidegate.platform.core.keys.file_format import (
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_reference import is_expression, root_of
 from tidegate.platform.core.schema.column_types import fold_name
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS, VARIANT_COLUMN, check_columns
 
 _MODE_EFFECTS: Mapping[Mode, str] = {

@@ -146,7 +146,6 @@ class TableCost:
 
     Args:
         recorded: what the ledger has of the month.
-        facts: of the table.
         figures: units of cost.
         stored: None if the bytes of the month are not known.
     """
@@ -251,7 +250,6 @@ class TableReport:
 
     Attributes:
         table: SQL name.
-        table_key: key of the table.
         timing: its settings.
         months: the last month first.
         remedy: for the last month. None if no setting saves enough.

@@ -73,7 +73,7 @@ def _kind(name: str, fields: Sequence[Field]) -> Type | None:
     return type_at(path, fields) if path else None
 
 
-def forgotten_by(kind: str, subject: Sequence[str]) -> dict[str, str]:
+def forgotten_record(kind: str, subject: Sequence[str]) -> dict[str, str]:
     """Return the property that records by which columns persons of a kind were forgotten."""
     return {f"{_RECORD}{kind}": json.dumps(list(subject))}
 

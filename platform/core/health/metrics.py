@@ -45,7 +45,6 @@ def metric_data(health: Health, config: LakeConfig) -> list[dict[str, Any]]:
 
     Args:
         health: what was measured.
-        config: the lake.
     """
     at = datetime.fromtimestamp(health.at, UTC)
     metrics: list[tuple[Metric, float, str]] = [

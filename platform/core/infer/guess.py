@@ -10,13 +10,13 @@ from typing import Any
 
 from tidegate.platform.core.config.fields import is_reserved
 from tidegate.platform.core.config.yaml_document import flow
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.infer.feeds import ProposedSilver, propose_silver
 from tidegate.platform.core.infer.file_metadata import StatedColumn
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of
 from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden, partition_values
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_types import Field, fold_name
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema

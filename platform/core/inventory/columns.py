@@ -76,7 +76,6 @@ def with_fields(schema: TableSchema, names: Iterable[str], uri: str) -> TableSch
     """Return the schema with the columns of fields that AWS added since the table's birth.
 
     Args:
-        schema: of the table.
         names: columns of an inventory's fields.
         uri: address of its manifest.
 

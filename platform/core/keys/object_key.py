@@ -39,11 +39,10 @@ _DATES = re.compile(
 )
 
 
-def too_long(key: str, what: str) -> str | None:
+def key_length_problem(key: str, what: str) -> str | None:
     """Say why S3 would refuse a key that is made of a producer's key. None if S3 takes it.
 
     Args:
-        key: the key.
         what: what would have the key, for the text.
     """
     length = len(key.encode(errors="surrogatepass"))

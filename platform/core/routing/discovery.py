@@ -46,7 +46,6 @@ def limit_reason(table: TableKey, config: LakeConfig, *, waits: bool) -> str:
 
     Args:
         table: what its folder would become.
-        config: the lake.
         waits: whether the event is kept until a day has room for the table.
     """
     limit = config.discovery.per_day if config.discovery else 0
@@ -179,7 +178,6 @@ def room_today(births: Mapping[TableKey, float | None], config: LakeConfig, now:
 
     Args:
         births: epoch seconds of each table's birth. None for a table that has hints but no birth.
-        config: the lake.
         now: epoch seconds.
     """
     midnight = now - now % _DAY_SECONDS

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.events.row_queue import RowObject
 from tidegate.platform.core.inventory.delivery import Delivery
 from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of
-from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden, place_of
+from tidegate.platform.core.keys.object_key import conventional_prefix, is_hidden, is_of_a_commit, place_of
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import MAX_ENCODED_LENGTH, TableKey
 from tidegate.platform.core.routing.discovery import discovered_table
@@ -23,7 +24,6 @@ class Routed:
     """The object belongs to a table.
 
     Attributes:
-        table: key of the table.
         spec: configuration of the table, with the format and mode of this object.
         why: the rule that decided, as a sentence.
     """
@@ -62,7 +62,6 @@ def route(bucket: str, key: str, config: LakeConfig, known: Collection[TableKey]
     Args:
         bucket: bucket of the object.
         key: decoded key of the object.
-        config: the lake.
         known: the tables that exist. A discovered one continues if `lake.yaml` gives its SQL name to another.
     """
     if bucket == config.lake.bucket and key.startswith(config.lake.prefix):
@@ -185,3 +184,22 @@ def inventory_folder(bucket: str, key: str, config: LakeConfig) -> str | None:
 def _enclosing_folder(folders: Sequence[str], bucket: str, key: str) -> str | None:
     place = place_of(S3Address(bucket, key).s3, folders)
     return None if place is None else folders[place]
+
+
+def is_forwarded(bucket: str, key: str, config: LakeConfig) -> bool:
+    """Return whether routes may take events of an object: one of a source bucket that Tidegate itself did not write."""
+    return bucket in config.buckets and not is_of_a_commit(key) and not after_load_folder(bucket, key, config)
+
+
+def route_takes(route: RouteSpec, bucket: str, key: str, event_type: str | None, config: LakeConfig) -> bool:
+    """Return whether a route takes events of an object. `is_forwarded` holds for it.
+
+    What a route unwrapped is not unwrapped again: two routes could do so for ever.
+    """
+    if route.bucket not in {None, bucket}:
+        return False
+    if not route.unwrap:
+        return route.takes(event_type, key)
+    address = S3Address(bucket, key).s3
+    unwrapped = any(address.startswith(other.unwrap) for other in config.routes if other.unwrap)
+    return not unwrapped and route.takes(event_type, key)

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from uuid import NAMESPACE_OID, uuid5
 
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Struct, Type, fold_name, inner_fields
-from tidegate.platform.core.schema.misfit import Misfit
 
 #: Delta's property with the last id that a table has given.
 LAST_ID = "delta.columnMapping.maxColumnId"

@@ -6,8 +6,8 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, fold_name, inner_fields
-from tidegate.platform.core.schema.misfit import Misfit
 
 #: Columns that Tidegate adds to loaded tables.
 SOURCE_COLUMNS = ("_source_path", "_source_etag", "_source_event_time", "_ingested_at", "_batch")

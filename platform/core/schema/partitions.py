@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.schema.column_types import Decimal, Field, Type, fold_name
 from tidegate.platform.core.schema.digits import keeps
-from tidegate.platform.core.schema.misfit import Misfit
 
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # Java's zones end 18 hours from Greenwich.

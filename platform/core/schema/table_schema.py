@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.schema.column_ids import FIRST_IDS, ColumnIds
 from tidegate.platform.core.schema.column_statistics import statistics_property
 from tidegate.platform.core.schema.column_types import (
@@ -25,7 +26,6 @@ from tidegate.platform.core.schema.column_types import (
     strip_ids,
     widens,
 )
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import VARIANT_COLUMN, check_names, check_new_name, check_number, needs_mapping
 from tidegate.platform.core.schema.sql_types import parse_sql_type, simple_type
 from tidegate.platform.core.schema.type_union import add_missing_fields

@@ -46,7 +46,6 @@ def add_missing_fields(known: Type, given: Type, *, fixed: bool = False) -> Type
     """Return a type with the fields of the other type that it lacks, at every depth. Its other parts stay.
 
     Args:
-        known: the type.
         given: the other type.
         fixed: whether structs that are in no array or map take no fields.
     """
@@ -71,11 +70,11 @@ def narrowest_columns(shown: Iterable[Iterable[Field]]) -> list[Field]:
 
     The types do not depend on the order: each is the narrowest that holds the values of all, or text without values.
     """
-    columns = [replace(field, type=_plain_type(field.type)) for field in _each_once(shown)]
+    columns = [replace(field, type=_plain_type(field.type)) for field in _join_repeated_fields(shown)]
     return [replace(field, type=_TEXT) if field.type == _NOTHING else field for field in columns]
 
 
-def _each_once(shown: Iterable[Iterable[Field]]) -> list[Field]:
+def _join_repeated_fields(shown: Iterable[Iterable[Field]]) -> list[Field]:
     found: dict[str, Field] = {}
     for fields in shown:
         for field in fields:
@@ -98,7 +97,7 @@ def common_type(left: Type, right: Type) -> Type:
         return other if isinstance(other, Simple | Decimal) else _TEXT  # a cell holds no other value
     match left, right:
         case Struct(fields), Struct(others):
-            return Struct(tuple(sorted(_each_once((fields, others)), key=lambda field: field.name)))
+            return Struct(tuple(sorted(_join_repeated_fields((fields, others)), key=lambda field: field.name)))
         case Array(element), Array(other):
             return Array(common_type(element, other))
         case Map(Simple("string"), value), Map(Simple("string"), other):

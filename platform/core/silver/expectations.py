@@ -112,7 +112,6 @@ def option_with(silver: SilverSpec, fragment: str) -> str | None:
     """Return how `lake.yaml` names the expression that a fragment of SQL is of. None if no expression has it.
 
     Args:
-        silver: the options.
         fragment: of a query of Spark's error. Spaces do not count.
     """
     texts = conditions(silver)

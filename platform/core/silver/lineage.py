@@ -16,7 +16,6 @@ def column_sources(rules: MergeRules, bronze: Sequence[str]) -> dict[str, tuple[
     A column whose expression cannot be read is left out: the merge does not depend on this.
 
     Args:
-        rules: the rules of the merge.
         bronze: names of bronze's columns.
     """
     known = {fold_name(name): name for name in bronze}

@@ -88,7 +88,6 @@ def awaited_encodings(silver: SilverSpec, names: Sequence[str]) -> list[tuple[Fi
     Files of JSON do not have such a column. Silver has it from its birth on, with the type that its values will have.
 
     Args:
-        silver: the options.
         names: the columns that rows have.
     """
     known = {fold_name(name) for name in names}

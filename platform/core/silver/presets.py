@@ -104,7 +104,6 @@ def inserts(silver: SilverSpec, columns: Sequence[Field]) -> Inserts | None:
     """Return which rows insert a key, if the kind of the feed says it.
 
     Args:
-        silver: the options.
         columns: bronze's columns.
     """
     fields = _group_by_name(columns)

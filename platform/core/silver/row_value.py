@@ -40,7 +40,6 @@ def raw_columns(
     Returns also whether `row` is an array of rows.
 
     Args:
-        silver: the options.
         columns: bronze's columns.
         types_of: returns the types of SQL expressions.
         relation: bronze's rows.

@@ -53,7 +53,6 @@ class MergeRules:
     Attributes:
         columns: the columns that silver takes or derives from bronze, `_key` and `_order` included.
         values: SQL of the value of each of these columns. That of `_key` is over the values of the others.
-        keys: parts of the key.
         order: parts of the order; the first one counts first.
         order_values: SQL of the value of each part of the order.
         required_order: SQL of the parts of the order that every row should have.

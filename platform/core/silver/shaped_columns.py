@@ -25,7 +25,6 @@ def shape_columns(
     """Return the columns with their new names, and with derived columns in their place or at the end.
 
     Args:
-        silver: the options.
         columns: the columns as bronze or `row` has them.
         types_of: returns the types of expressions over a row of bronze.
 

@@ -32,8 +32,6 @@ class Growth:
     Attributes:
         history: bytes of each day from `first` on.
         objects: of the last day.
-        bytes: forecast of the bytes.
-        objects_ahead: forecast of the objects.
     """
 
     bucket: str

@@ -44,7 +44,6 @@ def produce_events(types: Sequence[EventType], objects: int) -> Iterator[Operati
     """Yield the operations. Every event type has an event.
 
     Args:
-        types: the event types.
         objects: number of objects of event types, at least one for each.
 
     Raises:

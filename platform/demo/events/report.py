@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from tidegate.platform.core.wording import first_few
+from tidegate.platform.core.wording import first_texts
 
 #: Differences of one comparison that are named. The others are counted.
 _MAX_NAMED = 5
@@ -98,7 +98,7 @@ class EventsReport:
             differing += [f"too much {name}" for name in sorted(found - expected)]
         else:
             differing = [f"{found}, must be {expected}"]
-        self.problems.append(f"{what}: {'; '.join(first_few(differing, _MAX_NAMED))}")
+        self.problems.append(f"{what}: {'; '.join(first_texts(differing, _MAX_NAMED))}")
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as `--report` writes it."""

@@ -83,7 +83,6 @@ def run_events_demo(
 
     Args:
         home: folder of all state.
-        console: takes progress and report.
         types: number of event types.
         objects: number of objects of these types.
         report_path: file for the report as JSON.

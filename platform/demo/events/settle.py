@@ -56,9 +56,6 @@ def measure_pending(lake: Lake, instance: dg.DagsterInstance, subscribers: list[
     """Measure what has not arrived.
 
     Args:
-        lake: the lake.
-        instance: the instance of Dagster.
-        subscribers: the queues of subscribers.
         broken: name of the route whose destination is broken.
     """
     received = sum(sum(queue.depth()) for queue in lake.queues)

@@ -50,7 +50,6 @@ def configure(home: Path, buckets: Sequence[CompanyBucket], to: str) -> Configur
 
     Args:
         home: folder of the demo, with its lake.yaml.
-        buckets: of the company.
         to: bucket of the inventories.
 
     Raises:

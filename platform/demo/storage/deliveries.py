@@ -59,7 +59,6 @@ def deliver(
         s3: boto3's client.
         to: bucket of the inventories.
         bucket: the bucket that was looked at.
-        day: the day.
         broken: whether the file is another one than the manifest says.
         destination: prefix of the inventories.
     """

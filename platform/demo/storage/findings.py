@@ -155,7 +155,6 @@ def compare_manifest(report: StorageReport, answer: Any, body: bytes, bucket: Co
         report: takes the figures.
         answer: what `tidegate inventory manifest` printed.
         body: what S3 has at the address of the manifest.
-        bucket: the bucket.
     """
     wanted = oracle.manifest(bucket, report.days - 1)
     right = len(set(wanted.splitlines()) & set(body.splitlines())) if wanted == body else "other lines"

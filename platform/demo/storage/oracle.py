@@ -89,11 +89,11 @@ def advice(buckets: Sequence[CompanyBucket], day: int) -> list[float]:
         a_day = {days: sum(age.size for age in ages[days]) / length for days, length in _LENGTHS.items()}
         bounds = (30, 90, 365) if a_day[90] >= a_day[30] / 2 else (365,)
         rules = ([age for days in ages if days >= bound for age in ages[days]] for bound in bounds)
-        saved.append(max(sum(map(_saving_of, objects)) for objects in rules))
+        saved.append(max(sum(map(_month_saving, objects)) for objects in rules))
     return sorted((saving for saving in saved if saving > 0), reverse=True)
 
 
-def _saving_of(item: StoredObject) -> float:
+def _month_saving(item: StoredObject) -> float:
     if item.storage_class != "STANDARD":
         return 0.0
     moved = StoredObject(item.key, item.size, "STANDARD_IA", item.created, item.deleted)
@@ -105,7 +105,6 @@ def audits(buckets: Sequence[CompanyBucket], day: int, orders: CompanyBucket, lo
 
     Args:
         buckets: all buckets.
-        day: the day.
         orders: the bucket with the table of orders.
         loaded: keys of the objects that this table knows.
     """

@@ -45,7 +45,6 @@ def leave_files(lake: Lake, s3: Any, location: str, to: str) -> None:
     """Put files that are in no commit into the folder of a table, and then an inventory of the lake's bucket.
 
     Args:
-        lake: the lake.
         s3: boto3's client.
         location: `s3a://` URI of the table.
         to: bucket of the inventories.

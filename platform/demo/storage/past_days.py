@@ -41,7 +41,6 @@ class PastDays:
 
     Args:
         home: folder of the demo, with its lake.yaml.
-        buckets: of the company.
         days: number of days before the last one.
     """
 
@@ -57,10 +56,10 @@ class PastDays:
             "configured": self._background.submit(configure, home, buckets, TO),
         }
 
-    def bring_in(self, stack: LocalStack, console: Console) -> None:
+    def load_days(self, stack: LocalStack, console: Console) -> None:
         """Bring in the days, one after another."""
         try:
-            self._bring_in(stack, console)
+            self._load_days(stack, console)
         except BaseException:
             self.close()
             raise
@@ -69,7 +68,7 @@ class PastDays:
         """Wait for what happens in the background. What has not begun is left out."""
         self._background.shutdown(cancel_futures=True)
 
-    def _bring_in(self, stack: LocalStack, console: Console) -> None:
+    def _load_days(self, stack: LocalStack, console: Console) -> None:
         s3 = stack.clients().s3
         with stack.settings.open_lake() as lake, Stages(console).show_bars() as stages, self._pool:
             stage = stages.begin("The inventories of the days before", self._days)

@@ -65,7 +65,6 @@ def run_storage_demo(
 
     Args:
         home: folder of all state.
-        console: takes progress and report.
         buckets: number of buckets, 91 or more, so that every report has something to find.
         days: number of days, 6 or more. A forecast needs fourteen.
         report_path: file for the report as JSON.
@@ -90,7 +89,7 @@ def run_storage_demo(
             home / "lake.yaml",
             ports,
             spark_conf=SMALL_DATA,
-            before_sensors=lambda stack: past.bring_in(stack, console),
+            before_sensors=lambda stack: past.load_days(stack, console),
         ) as platform,
         closing(past),
     ):
@@ -198,9 +197,7 @@ def compare_tables(
 
     Args:
         report: takes the figures.
-        lake: the lake.
         instance: of Dagster, with the pages.
-        buckets: of the company.
         versions: of the table of inventories after each day.
         answers: of commands and maintenance, by their names.
     """

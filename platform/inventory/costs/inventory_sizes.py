@@ -15,7 +15,7 @@ from tidegate.platform.core.config.lake import LakeSpec
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.inventory.stored_objects import stored_objects
-from tidegate.platform.lake.inventory.folder import FolderInventory, folder_counts, newest_usable
+from tidegate.platform.lake.inventory.folder import FolderInventory, folder_counts, newest_usable_inventory
 from tidegate.platform.lake.inventory.sums import first_folders
 from tidegate.platform.lake.lake import Lake
 
@@ -40,10 +40,6 @@ def inventory_sizes(lake: Lake, now: datetime) -> dict[str, int]:
 
     The folders are those of loaded tables, ledgers and silver tables: `bronze/<key>`, `ledger/<key>`, `silver/<name>`.
     Nothing is returned if no table of inventories has one of the lake's bucket.
-
-    Args:
-        lake: the lake.
-        now: the time.
     """
     found: list[ListedFolder] = []
     for spec in lake.config.tables:
@@ -64,7 +60,6 @@ def usable_sizes(folders: Iterable[ListedFolder], now: datetime) -> dict[str, in
 
     Args:
         folders: what inventories have of them.
-        now: the time.
     """
     by_uri: defaultdict[str, dict[FolderInventory, int]] = defaultdict(dict)
     for folder in folders:
@@ -72,7 +67,7 @@ def usable_sizes(folders: Iterable[ListedFolder], now: datetime) -> dict[str, in
     found: dict[str, int] = {}
     for uri, inventories in by_uri.items():
         with suppress(InventoryError):
-            found[uri] = inventories[newest_usable(inventories, uri, now.timestamp())]
+            found[uri] = inventories[newest_usable_inventory(inventories, uri, now.timestamp())]
     return found
 
 

@@ -41,7 +41,6 @@ def cost_figures(spec: CostsSpec, folder: Path, now: datetime) -> Figures:
     Args:
         spec: of the lake.
         folder: to which the paths of price lists are relative.
-        now: the time.
 
     Raises:
         ValueError: a price list cannot be read, or is none. The message says what to do.
@@ -57,9 +56,7 @@ def table_costs(
     """Return what tables cost.
 
     Args:
-        lake: the lake.
         figures: units of cost.
-        now: the time.
         months: number of months, this one among them.
         fresh: seconds by which settings may delay a row.
         only: key of the only table that is asked for. The ledgers of the others are read too: they show which runs
@@ -77,14 +74,14 @@ def table_costs(
     reports = [
         _report(tables[key], found, figures, now, fresh, stored[key])
         for key, found in recorded_months(
-            recorded.ledgers, first_of(now, months), _tick(lake.config), failed, set(stored)
+            recorded.ledgers, first_month(now, months), _tick(lake.config), failed, set(stored)
         )
     ]
     unread |= {key: unread_because(lake.delta, error) for key, error in failed.items()}
     return LakeCosts(most_expensive_first(reports), unread)
 
 
-def first_of(now: datetime, months: int) -> datetime:
+def first_month(now: datetime, months: int) -> datetime:
     """Return the beginning of the first of some months (UTC), of which this one is the last."""
     number = now.astimezone(UTC).year * 12 + now.astimezone(UTC).month - months
     return datetime(number // 12, number % 12 + 1, 1, tzinfo=UTC)
@@ -147,9 +144,7 @@ def _measure_table(table: Table, listed: Mapping[str, int], now: datetime) -> St
     """Return the bytes of the table, its ledger and its silver table.
 
     Args:
-        table: the table.
         listed: bytes of folders in the inventory of the lake's bucket. The log has the bytes of the others.
-        now: the time.
     """
     places = [table.ledger.location]
     if table.birth and not table.birth.output:
@@ -174,7 +169,6 @@ def stored_bytes(delta: Delta, locations: Iterable[str]) -> int:
     """Return the bytes of the live files of tables. Tables that do not exist have none.
 
     Args:
-        delta: the handle on Delta tables.
         locations: `s3a://` URIs.
     """
     found = 0

@@ -60,8 +60,6 @@ def reads_of(lake: Lake, now: datetime, depth: int) -> Reads:
     The numbers of all tables are left out if one ledger cannot be read: they would be too small.
 
     Args:
-        lake: the lake.
-        now: the time.
         depth: number of folders of a prefix.
     """
     recorded = recorded_tables(lake)

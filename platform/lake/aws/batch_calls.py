@@ -87,7 +87,6 @@ def each_queue(
 
     Args:
         call: the function.
-        queues: the queues.
         name: returns a queue's name.
         log: takes a line for each queue that failed.
 

@@ -15,7 +15,6 @@ class Bucket:
     """The objects of one bucket.
 
     Attributes:
-        objects: the handle on S3.
         name: the bucket's name.
     """
 

@@ -18,11 +18,7 @@ _NONE = ("NoSuchConfiguration", "NoSuchInventoryConfig", "NoSuchBucketPolicy")
 
 
 class BucketInventories:
-    """Reads and writes them. Each method raises botocore's errors.
-
-    Args:
-        client: a client of S3.
-    """
+    """Reads and writes them. Each method raises botocore's errors."""
 
     def __init__(self, client: S3Client) -> None:
         self._client = client

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -9,6 +10,7 @@ from typing import Any
 
 import boto3
 from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
 from botocore.loaders import Loader
 from botocore.session import Session
 
@@ -130,3 +132,15 @@ def parse_descriptions() -> None:
     nobody = Aws(region_name="us-east-1", aws_access_key_id="-", aws_secret_access_key="-")
     for service in ("s3", "sqs"):
         nobody.client(service).close()
+
+
+def caller(aws: Aws) -> str:
+    """Return the ARN that AWS gives the caller, and the name on this machine, which anybody can set.
+
+    Without an answer of AWS, it is the name alone.
+    """
+    name = getpass.getuser()
+    try:
+        return f"{aws.caller()} ({name})"
+    except (BotoCoreError, ClientError):
+        return name

@@ -16,11 +16,7 @@ if TYPE_CHECKING:
 
 
 class MultipartUploads:
-    """Lists them. Each method raises botocore's errors.
-
-    Args:
-        client: a client of S3.
-    """
+    """Lists them. Each method raises botocore's errors."""
 
     def __init__(self, client: S3Client) -> None:
         self._client = client

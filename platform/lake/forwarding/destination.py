@@ -117,7 +117,6 @@ class QueueDestination:
 
     Args:
         client: a client of the queue's region.
-        queue: the queue.
         lake: the lake's UUID.
         grouped: whether messages have a message group.
     """
@@ -163,7 +162,6 @@ class ShardedTopics:
     """The topics of a route with `shards`. Each event type has one of them.
 
     Args:
-        route: the route.
         topics: its topics by their ARNs.
     """
 

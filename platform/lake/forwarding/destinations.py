@@ -21,10 +21,8 @@ class Destinations:
     """Opens topics and queues. Sends no request before the first use of a destination.
 
     Args:
-        config: the lake.
         aws: clients.
         lake: returns the lake's UUID.
-        objects: handle on S3.
     """
 
     def __init__(self, config: LakeConfig, aws: Aws, lake: Callable[[], str], objects: ObjectStore) -> None:

@@ -34,7 +34,6 @@ class ObjectAction:
 
     Args:
         name: for people.
-        action: the action.
     """
 
     ordered = False
@@ -85,12 +84,7 @@ def fill_template(template: str, values: Mapping[str, str]) -> str:
 
 
 def tag_objects(route: RouteSpec, objects: ObjectStore) -> Action:
-    """Return the action of a route with `tag`. Tags of other names stay.
-
-    Args:
-        route: the route.
-        objects: handle on S3.
-    """
+    """Return the action of a route with `tag`. Tags of other names stay."""
 
     def tag(event: S3Event, event_type: str | None) -> None:
         parts = (route.pattern.match(event.key) if route.pattern else None) or {}

@@ -17,7 +17,7 @@ from tidegate.platform.core.events.s3_event import S3Event
 from tidegate.platform.core.files.gzip_members import BrokenGzip, read_beginning
 from tidegate.platform.core.json_scanner import TooDeep, json_end
 from tidegate.platform.core.keys.file_format import GZIP
-from tidegate.platform.core.keys.object_key import too_long
+from tidegate.platform.core.keys.object_key import key_length_problem
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectRefused, ObjectStore, StoreError
 from tidegate.platform.lake.capacity import TooLarge, run_bounded
@@ -39,10 +39,6 @@ def unwrap_arrays(route: RouteSpec, objects: ObjectStore) -> Action:
 
     The same bytes give the same object, so doing it twice changes nothing: neither its name nor its etag. Large objects
     are in memory one after another, whatever the number of routes.
-
-    Args:
-        route: the route.
-        objects: handle on S3.
     """
     bucket, folder = S3Address.parse(route.unwrap or "")
 
@@ -54,7 +50,7 @@ def unwrap_arrays(route: RouteSpec, objects: ObjectStore) -> Action:
         # The whole key of the source is in the name, and lake.yaml has no folder to which objects of two buckets are
         # unwrapped. So no two sources write one object.
         key = f"{folder}{event.key}.jsonl{GZIP if packed else ''}"
-        if why := too_long(key, "its lines"):
+        if why := key_length_problem(key, "its lines"):
             raise BadValue(why)
 
         def write(limit: int) -> None:

@@ -56,7 +56,6 @@ def newest_inventory(
     """Return the newest inventory below a folder whose delivery is complete, with all of its files.
 
     Args:
-        objects: S3.
         folder: `s3://<destination>/<prefix>/<source bucket>/<configuration>/`.
         source: the bucket that it should be of.
         log: receives a line for each delivery that is not complete.
@@ -104,7 +103,6 @@ def prove_inventory(
     """Prove an inventory: the manifest by its checksum, and the files by the sizes and MD5s in the manifest.
 
     Args:
-        objects: S3.
         folder: of the delivery, with the "/" at its end.
         checksum: the content of manifest.checksum.
         body: the content of manifest.json.
@@ -140,7 +138,6 @@ def delivered_manifest(objects: ObjectStore, folder: S3Address, source: str, cou
     """Return the manifest of a delivery for S3 Batch Operations, after it is proven.
 
     Args:
-        objects: S3.
         folder: of the delivery, with the "/" at its end.
         source: the bucket that the inventory is of.
         count: number of its lines.

@@ -31,7 +31,6 @@ def folder_objects(session: SparkSession, location: str, version: int, bucket: s
     are `name`, below the folder, `configuration` and `created`, in epoch seconds.
 
     Args:
-        session: of Spark.
         location: URI of the table of inventories.
         version: Delta version of this table.
         bucket: of the folder.
@@ -122,7 +121,7 @@ class FolderInventory:
         return f"{datetime.fromtimestamp(self.created, UTC):%Y-%m-%d %H:%M} UTC"
 
 
-def newest_usable(found: Iterable[FolderInventory], bucket: str, now: float) -> FolderInventory:
+def newest_usable_inventory(found: Iterable[FolderInventory], bucket: str, now: float) -> FolderInventory:
     """Return the newest inventory that lists the whole folder.
 
     Args:

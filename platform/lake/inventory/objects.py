@@ -18,7 +18,6 @@ def inventory_objects(session: SparkSession, location: str, configuration: str =
     """Return the rows of a table of inventories.
 
     Args:
-        session: of Spark.
         location: URI of the table.
         configuration: the one that counts where a bucket has several. Empty: no bucket may have several.
 
@@ -44,7 +43,7 @@ def counted_objects_condition(rows: DataFrame, subjects: Sequence[Subject], conf
     """
     newest = dict.fromkeys(subjects, datetime.min)
     if configuration and (several := buckets_with_several(subjects)):
-        newest |= newest_created(rows.where(F.col("bucket").isin(list(several))))
+        newest |= newest_creation_times(rows.where(F.col("bucket").isin(list(several))))
     return counted_rows_condition(subjects, uncounted_inventories(newest, configuration))
 
 
@@ -57,7 +56,7 @@ def buckets_of_versions(objects: DataFrame) -> set[str]:
     return {bucket for (bucket,) in objects.where(F.col("is_latest").isNotNull()).select("bucket").distinct().collect()}
 
 
-def newest_created(objects: DataFrame) -> dict[Subject, datetime]:
+def newest_creation_times(objects: DataFrame) -> dict[Subject, datetime]:
     """Return when S3 began the inventory that a table has of each bucket with objects.
 
     Args:

@@ -44,7 +44,6 @@ class Batches:
     """`batches/<folder>/<n, 20 digits>.json`, and a `.void` object for each batch that landed void.
 
     Args:
-        root: the lake root.
         folder: the folder of the generation: the table key, or the folder that the birth record names.
     """
 

@@ -83,7 +83,7 @@ class Held(Inbox):
         body = json.dumps({"format": 1, "key": key}, ensure_ascii=False)
         self._root.objects.put(self._root.bucket, self._name(table, _LISTED), body)
 
-    def last_listed(self, table: str) -> str:
+    def last_listed_key(self, table: str) -> str:
         """Return the last key whose hints are in the inbox. Empty if none is, or if the object is damaged."""
         body = self._root.objects.get(self._root.bucket, self._name(table, _LISTED))
         try:

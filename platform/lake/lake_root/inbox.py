@@ -82,7 +82,6 @@ class Inbox:
     """`inbox/<table key>/<manifest id>.json`, or another folder of manifests by table.
 
     Args:
-        root: the lake root.
         folder: name of the folder below it.
     """
 

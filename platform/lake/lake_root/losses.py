@@ -28,7 +28,6 @@ class Losses:
 
         Args:
             reader: key of a bronze table, or `silver_reader` of a silver table.
-            config: of the lake.
             details: for a person who reads the note.
         """
         body = json.dumps({"format": 1, "table": reader, **details}, ensure_ascii=False)

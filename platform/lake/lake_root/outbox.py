@@ -73,7 +73,6 @@ class Undeliverable:
         key: key of its object.
         at: when it was quarantined, by S3's clock.
         reason: why the destination does not take it.
-        message: the message.
     """
 
     key: str

@@ -11,7 +11,6 @@ class LakeRoot:
     """The bucket and prefix that hold the lake's own objects.
 
     Args:
-        objects: handle on S3.
         root: `s3://bucket/prefix`.
     """
 

@@ -57,7 +57,6 @@ class LakeStore(LakeRoot):
         """Open the store. It sends no request to S3 before its first use.
 
         Args:
-            objects: handle on S3.
             root: `s3://bucket/prefix`.
         """
         super().__init__(objects, root)

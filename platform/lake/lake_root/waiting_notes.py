@@ -28,7 +28,7 @@ class WaitingSignals:
     def __init__(self, root: LakeRoot, table: str) -> None:
         self._root, self._table = root, table
 
-    def waiting_for(self, keys: Iterable[str]) -> dict[str, str]:
+    def find_signals(self, keys: Iterable[str]) -> dict[str, str]:
         """Return the signals that wait for one of these parts, each with that part."""
         wanted = {_digest(key): key for key in keys}
         found = self._entries([name for name in self._names() if name[:_DIGITS] in wanted])

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tidegate.platform.core.errors import BadParquet
 from tidegate.platform.core.files.parquet import parquet_copy
-from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
 from tidegate.platform.core.files.parquet.footer import Footer, footer_bytes
 from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.lake.aws.s3 import ObjectStore
@@ -41,7 +41,6 @@ def copy_parquet(objects: ObjectStore, source: S3Object, target: S3Address, rena
     """Write a copy of an object to another address.
 
     Args:
-        objects: handle on S3.
         source: the version to copy.
         target: address of the copy.
         renames: new names of columns in the copy, by their names in the object.

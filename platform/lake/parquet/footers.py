@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from multiprocessing.connection import Connection
 
-from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
+from tidegate.platform.core.errors import BadParquet
 from tidegate.platform.core.files.parquet.footer import Footer, read_footer
 from tidegate.platform.lake.deadline import seconds_left
 from tidegate.platform.lake.threads import parallel

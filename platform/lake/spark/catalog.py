@@ -60,7 +60,6 @@ class SqlCatalog:
 
         Args:
             schema: created if it does not exist.
-            name: the name.
             location: `s3a://` URI.
             definition: what kind of table it is, and its columns.
         """

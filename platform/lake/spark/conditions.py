@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column
 
 
-def any_of(conditions: Sequence[Column]) -> Column:
+def any_condition(conditions: Sequence[Column]) -> Column:
     """Return the disjunction of conditions, at least one, as a tree of small depth.
 
     Spark Connect sends a condition as nested messages, and a message of protobuf has at most a hundred levels. One
@@ -16,4 +16,4 @@ def any_of(conditions: Sequence[Column]) -> Column:
     if len(conditions) == 1:
         return conditions[0]
     half = len(conditions) // 2
-    return any_of(conditions[:half]) | any_of(conditions[half:])
+    return any_condition(conditions[:half]) | any_condition(conditions[half:])

@@ -135,7 +135,7 @@ def apply_settings(session: SparkSession, settings: Mapping[str, str]) -> None:
 
 
 @contextmanager
-def ended_after(session: SparkSession, seconds: float) -> Iterator[Callable[[], bool]]:
+def limit_call_time(session: SparkSession, seconds: float) -> Iterator[Callable[[], bool]]:
     """Let the server end what this thread asks of it in this context, once some time is over.
 
     Yields a function that returns whether it is over. From then on each call fails, with the condition

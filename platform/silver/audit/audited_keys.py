@@ -73,8 +73,6 @@ def found_keys(
     """Return all that is found of some keys, by the key as JSON. A key that no table has is not among them.
 
     Args:
-        lake: reads the tables.
-        rows: queries of the table.
         condition: over the columns of silver, true for the wanted keys.
         mark: last batch that silver holds.
         version: Delta version of bronze. None: the newest.
@@ -106,7 +104,6 @@ def history_rules(rows: KeyRows, orders: Orders, mark: int, has_lost: Callable[[
     """Return the rules of the history of a key.
 
     Args:
-        rows: queries of the table.
         orders: with those of the recorded truncates.
         mark: last batch that silver holds.
         has_lost: whether a batch may have lost a file.
@@ -220,7 +217,7 @@ def _lost_files(work: PendingMerge, n: int) -> bool:
     keys = [row.key for row in batch.rows if row.status is Status.COMMITTED] if batch else []
     if len(keys) > _MAX_LOOKED_UP:
         return True
-    later = table.ledger.history(work.recorded, *keys)
+    later = table.ledger.history(work.ledger.version, *keys)
     return any(
         decision.stamp.n > n and decision.row.status in (Status.REMOVED, Status.QUARANTINED) for decision in later
     )

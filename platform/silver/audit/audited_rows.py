@@ -83,8 +83,6 @@ def bronze_rows(
     """Return the newest `MAX_ROWS` + 1 rows of bronze of each key, by the key as JSON.
 
     Args:
-        delta: reads and writes tables.
-        rows: queries of the table.
         condition: over the columns of silver, true for the wanted keys.
         version: Delta version of bronze. None: the newest.
         is_one: the condition is true for one key, whose rows need no window.
@@ -138,7 +136,6 @@ def dump_orders(lake: Lake, rows: KeyRows, mark: int, version: int | None = None
 
     Args:
         lake: reads bronze.
-        rows: queries of the table.
         mark: last batch that silver holds.
         version: Delta version of bronze. None: the newest.
     """
@@ -185,8 +182,6 @@ def silver_rows(delta: Delta, rows: KeyRows, condition: str) -> dict[str, FoundR
     """Return the rows of silver, tombstones too, by the key as JSON.
 
     Args:
-        delta: reads the table.
-        rows: queries of the table.
         condition: over the columns of silver, true for the wanted keys.
     """
     if not rows.work.silver.exists:
@@ -242,7 +237,7 @@ def _decisions(rows: KeyRows, files: Sequence[str]) -> Mapping[tuple[str, int | 
     table, work = rows.work.table, rows.work
     keys = {file: S3Address.parse(_address(rows, file)).key for file in dict.fromkeys(files)}
     by_key: dict[str, list[Decision]] = {}
-    for decision in table.ledger.history(work.recorded, *dict.fromkeys(keys.values())):
+    for decision in table.ledger.history(work.ledger.version, *dict.fromkeys(keys.values())):
         if decision.row.status is Status.COMMITTED:
             by_key.setdefault(decision.row.key, []).append(decision)
     found: dict[tuple[str, int | None], Decision] = {}

@@ -30,7 +30,7 @@ from tidegate.platform.core.silver.audit.key_row import Fate, KeyRow
 from tidegate.platform.core.silver.audit.row_outcomes import RowFates, SilverRow
 from tidegate.platform.core.silver.key_values import key_values
 from tidegate.platform.core.times import from_micros
-from tidegate.platform.core.wording import first_few, number_of
+from tidegate.platform.core.wording import first_texts, number_of
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.silver.audit.audited_keys import FoundKey, found_keys
 from tidegate.platform.silver.audit.audited_rows import BronzeRow, FoundRow, FoundTime
@@ -111,8 +111,6 @@ def key_history(lake: Lake, spec: TableSpec, given: Sequence[str]) -> KeyHistory
     """Follow a key from the files of bronze to its row of silver. Nothing is changed.
 
     Args:
-        lake: the lake.
-        spec: the table.
         given: the key, as `part=value` for each of its parts.
 
     Raises:
@@ -249,7 +247,6 @@ def unfinished_dumps(lake: Lake, rows: KeyRows, order: str) -> tuple[str, ...]:
     """Return a sentence for each dump that is not whole and newer than an order, and one for files that wait.
 
     Args:
-        lake: reads the tables.
         rows: queries of a table of full dumps.
         order: of the newest row of a key, as JSON.
     """
@@ -268,7 +265,7 @@ def unfinished_dumps(lake: Lake, rows: KeyRows, order: str) -> tuple[str, ...]:
 def _describe_waiting(rows: KeyRows) -> str | None:
     """Return which files and signals wait, and why. None if nothing waits."""
     table = rows.work.table
-    states = table.ledger.last_states(rows.work.recorded).where(F.col("status") == str(Status.WAITING))
+    states = table.ledger.last_states(rows.work.ledger.version).where(F.col("status") == str(Status.WAITING))
     every = F.array_sort(F.collect_list(F.struct("key", "reason")))
     (found,) = states.agg(F.count(F.lit(1)).alias("files"), F.slice(every, 1, MAX_NAMES).alias("first")).collect()
     if not found["files"]:
@@ -276,5 +273,5 @@ def _describe_waiting(rows: KeyRows) -> str | None:
     named = [f"{row['key']}: {row['reason']}" for row in found["first"]]
     return (
         f"a dump is not complete: {found['files']} files or signals wait, so its rows are not in bronze and it deletes "
-        f"nothing in silver.{table.spec.name} ({'; '.join(first_few(named, MAX_NAMES, found['files']))})"
+        f"nothing in silver.{table.spec.name} ({'; '.join(first_texts(named, MAX_NAMES, found['files']))})"
     )

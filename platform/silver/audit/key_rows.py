@@ -44,7 +44,6 @@ class KeyRows:
 
     Attributes:
         work: the tables.
-        rules: what a row of bronze is in silver.
         suppression: the persons who were forgotten, whose rows a merge leaves out. None if there are none, or if the
             list cannot be applied here.
     """
@@ -82,7 +81,7 @@ class KeyRows:
     @property
     def merged_version(self) -> int | None:
         """Delta version of bronze with the batch that silver holds. None if it is not known."""
-        header = self.work.table.ledger.header(self.work.recorded, self.work.mark or 0)
+        header = self.work.table.ledger.header(self.work.ledger.version, self.work.mark or 0)
         return None if header is None or header.bronze_version < 0 else header.bronze_version
 
     def bronze(self, view: str) -> str:
@@ -242,7 +241,6 @@ class KeyRows:
         """Return the full dumps that imply no deletes, with their orders as `order` has them.
 
         Args:
-            lake: reads the tables.
             mark: last batch that silver holds.
             version: Delta version of bronze. None: the newest.
         """

@@ -62,11 +62,7 @@ def chosen_keys(
     They are other keys after each batch. The text of a query has no hash, because it may be that of a person.
 
     Args:
-        delta: reads and writes tables.
-        rows: queries of the table.
         mark: last batch that silver holds.
-        bronze: rows of bronze.
-        silver: rows of silver.
         limits: bounds of the rows that the keys have in these files of both tables.
     """
     session = delta.session

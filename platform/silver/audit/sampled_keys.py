@@ -50,8 +50,6 @@ def find_doubted_keys(
     """Return the number of compared keys, and those that may be wrong, each as JSON of a list.
 
     Args:
-        lake: reads the tables.
-        rows: queries of the table.
         mark: last batch that silver holds.
         chosen: a view with the hashes of the keys to compare.
         bronze: the rows of some files of bronze.

@@ -95,7 +95,6 @@ def incomplete_dumps(
     Args:
         session: reads the tables.
         work: the tables.
-        rules: what a row of bronze is in silver.
         upto: the batch.
         order: SQL of the order of a row of bronze, as JSON. None: that of the rules.
         version: Delta version of bronze. None: the newest.
@@ -106,7 +105,7 @@ def incomplete_dumps(
     if not rules.are_dumps:
         return ()
     is_decision = (F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE)) & (F.col("n") <= upto)
-    decided = work.table.ledger.rows(work.recorded).where(is_decision)
+    decided = work.table.ledger.rows(work.ledger.version).where(is_decision)
     if decided.where(f"{_IS_WHOLE} OR {_IS_PARTLY}").isEmpty():
         return ()
     order = order or exact_json(order_struct(rules.order_values))
@@ -173,9 +172,7 @@ def orders_of_keys(schema: TableSchema, rules: MergeRules, order: str, table: Ta
 
     Args:
         schema: of bronze.
-        rules: what a row of bronze is in silver.
         order: SQL of the order of a row of bronze, as JSON.
-        table: the key of the table.
         keys: of objects.
     """
     folders = schema.partition_fields

@@ -28,7 +28,6 @@ def with_deletes(
 
     Args:
         rows: a query of new rows, with the columns of `rules.values` and those of their arrival.
-        rules: what a row of bronze is in silver.
         table: the silver table. None if none of its rows stays.
         where: condition of its rows that stay, over a row `t`.
         view: the new rows of bronze.
@@ -76,7 +75,6 @@ def _successive_dumps(found: str, rules: MergeRules, incomplete: Sequence[Incomp
 
     Args:
         found: a query of rows of dumps.
-        rules: what a row of bronze is in silver.
         incomplete: dumps that follow none.
         following: name of the order of the dump that follows.
     """

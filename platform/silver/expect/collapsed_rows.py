@@ -139,12 +139,7 @@ class Collapse:
 
 
 def inferred_text_order(spec: TableSpec, rules: MergeRules) -> tuple[str, ...]:
-    """Return the columns of `order` that are text, although neither `lake.yaml` nor the format of the files says so.
-
-    Args:
-        spec: the table.
-        rules: what a row of bronze is in silver.
-    """
+    """Return the columns of `order` that are text, although neither `lake.yaml` nor the format of the files says so."""
     if spec.registers or (spec.format and not FORMATS[spec.format].text):
         return ()
     chosen = {fold_name(name) for name in (*spec.columns, *spec.partition_columns, *ROW_COLUMNS)}

@@ -20,7 +20,7 @@ from rich.console import Console
 
 from tests.support.lakes.inventory import Line, deliver
 from tidegate.assets.keys import LakeNames
-from tidegate.assets.presentation import table_excerpts
+from tidegate.assets.presentation import markdown
 from tidegate.platform.cli.answers.inventory import AdviceAnswer, AuditAnswer, CostAnswer
 from tidegate.platform.cli.commands.cost import CostOfTable, CostsAnswer, CostsQuestion
 from tidegate.platform.cli.commands.cost import run_cost as tidegate_cost
@@ -175,7 +175,7 @@ def reported(tidegate_lake: Callable[..., TestLake], kit: Any, tmp_path: Path) -
 def test_the_reports_are_what_duckdb_computes_from_the_objects(
     reported: Reported, kit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_excerpts, "MAX_LINES", 4)
+    monkeypatch.setattr(markdown, "MAX_LINES", 4)
 
     def expected(*by: str) -> dict[tuple[str, ...], tuple[int, int, float, int]]:
         names = ", ".join(by)

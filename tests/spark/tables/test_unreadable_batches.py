@@ -89,7 +89,7 @@ def test_the_server_ends_what_takes_too_long_and_the_next_run_reads_it(
     lake.put("loaded/a.json", kit.lines({"id": "a"}))
     monkeypatch.setattr(session, "_INTERRUPT_RETRY_SECONDS", 0.01)
     spark = lake.lake.delta.session
-    with session.ended_after(spark, 0.2) as is_late, pytest.raises(PySparkException, match="OPERATION_CANCELED"):
+    with session.limit_call_time(spark, 0.2) as is_late, pytest.raises(PySparkException, match="OPERATION_CANCELED"):
         spark.range(1 << 50).selectExpr("sum(id)").collect()
     assert is_late()
     with monkeypatch.context() as patch:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.support.lakes.objects import Objects
-from tidegate.platform.bronze.prepare.file_access import FileAccess
-from tidegate.platform.bronze.prepare.scratch_object import Scratch
+from tidegate.platform.bronze.prepare.file_access import FileAccess, Scratch
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.lake import Lake

@@ -38,7 +38,7 @@ class World:
 
     Attributes:
         seconds: that the server reads a file, by key. Nothing else takes time. A test that sets them lets `late_reads`
-            use `ended_after` of the session, which is this object.
+            use `limit_call_time` of the session, which is this object.
         reads: how long the read of each run took. A read that is ended changes nothing, as its run fails.
         noted: the notes of reads that were ended, the newest first.
     """
@@ -147,7 +147,7 @@ class World:
         return plan
 
     @contextmanager
-    def ended_after(self, limit: float) -> Iterator[Callable[[], bool]]:
+    def limit_call_time(self, limit: float) -> Iterator[Callable[[], bool]]:
         """Replace the function of the same name: the server's time is that of `seconds`."""
         self.limit = limit
         yield lambda: self.reads[-1] >= limit

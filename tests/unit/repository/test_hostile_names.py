@@ -55,11 +55,10 @@ from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.yaml_document import flow
-from tidegate.platform.core.errors import DataError
+from tidegate.platform.core.errors import DataError, Misfit
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.markdown import cell
 from tidegate.platform.core.schema.column_types import Field, fold_name, quote_name
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import check_names
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.names import module_problem, mood_findings, name_findings
+from tests.support.names import module_problem, mood_findings, name_findings, restated_arguments
 from tests.support.tracked import ROOT, tracked
 
 PRODUCT = ("platform/", "assets/", "sensors/", "resources/", "tidegate/")
@@ -18,6 +18,9 @@ BAD_NAMES = {
     "def _of_rows(): ...\n": "begins with 'of'",
     "def in_turn(): ...\n": "begins with 'in'",
     "def no_answer(): ...\n": "begins with 'no'",
+    "def last_given(): ...\n": "neither a noun nor a verb",
+    "def _newest_sent_before(): ...\n": "neither a noun nor a verb",
+    "def any_of(): ...\n": "neither a noun nor a verb",
     "def beside(): ...\n": "beside",
     "class TakenAway: ...\n": "take away",
     "def f(told): ...\n": "told",
@@ -33,6 +36,7 @@ GOOD_NAMES = (
     "@dg.asset\ndef forgotten(): ...\n",
     "def from_json(): ...\ndef to_row(): ...\ndef with_lake(): ...\ndef without_schema(): ...\n",
     "def after_load_folder(): ...\n",
+    "def last_given_values(): ...\ndef find_failed(): ...\ndef with_rescued(): ...\n",
     "def test_it_is_found(): ...\nfound = 1\nx = file.tell()\n",
 )
 BAD_DOCSTRINGS = {
@@ -46,6 +50,38 @@ GOOD_DOCSTRINGS = (
     'class C:\n    """A class."""\n\n    @property\n    def f(self):\n        """The row."""\n',
     'def test_f():\n    """The row is returned."""\n',
 )
+
+
+@pytest.mark.parametrize(
+    ("argument", "text"),
+    [
+        ("key: str", "the key."),
+        ("config: LakeConfig", "the lake."),
+        ("report: UploadsReport", "the uploads."),
+        ("instance: dg.DagsterInstance", "Dagster's instance."),
+        ("spec: TableSpec", "the table's configuration."),
+    ],
+)
+def test_an_argument_whose_name_and_type_say_everything_is_found(argument: str, text: str) -> None:
+    name, kind = argument.split(": ")
+    function = f'def f({argument}):\n    """Read.\n\n    Args:\n        {name}: {text}\n    """\n'
+    made = f'class C:\n    """Rows.\n\n    Args:\n        {name}: {text}\n    """\n\n'
+    made += f"    def __init__(self, {argument}): ...\n"
+    value = f'class C:\n    """Rows.\n\n    Attributes:\n        {name}: {text}\n    """\n\n    {name}: {kind}\n'
+    assert [[finding.line for finding in restated_arguments(source)] for source in (function, made, value)] == [[5]] * 3
+    said = text.replace("the ", "the decoded ") if "the" in text else "what records the runs."
+    assert restated_arguments(function.replace(text, said)) == []
+    assert restated_arguments(function.replace(text, f"{text[:-1]},\n            or None.")) == []
+
+
+def test_no_argument_is_described_by_its_name_and_type_alone() -> None:
+    found = []
+    for path in tracked():
+        name = path.relative_to(ROOT).as_posix()
+        if path.suffix == ".py" and name.startswith(PRODUCT):
+            findings = restated_arguments(path.read_text(encoding="utf-8"))
+            found += [f"{name}:{finding.line}: {finding.problem}" for finding in findings]
+    assert not found, "docs/internals/style.md says what `Args:` has:\n" + "\n".join(found)
 
 
 @pytest.mark.parametrize("source", BAD_NAMES)

@@ -17,12 +17,11 @@ from tidegate.platform.bronze.prepare.formats.csv_bytes import MAX_CELLS, csv_pr
 from tidegate.platform.bronze.prepare.formats.format import HEAD_BYTES, Format, Known, Look, Rewrite, SourceFile
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.errors import BadValue
+from tidegate.platform.core.errors import BadValue, Misfit
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
 from tidegate.platform.core.infer.text_format import FileSample, SniffedFile, sniff_csv
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import Decimal, Field, Simple, Type, fold_name
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_names
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.schema.type_union import parse_shown_field

@@ -11,18 +11,17 @@ from typing import Any
 
 from pyspark.errors import PySparkException
 
-from tidegate.platform.bronze.prepare.file_access import FileAccess
+from tidegate.platform.bronze.prepare.file_access import FileAccess, ServerWatch
 from tidegate.platform.bronze.prepare.formats.format import Format, Known, SourceFile
 from tidegate.platform.bronze.prepare.load.server_losses import require_server, sets_to_read
-from tidegate.platform.bronze.prepare.server_watch import ServerWatch
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.infer.avro_schema import HEAD_BYTES, schema_of_file
 from tidegate.platform.core.infer.text_format import FileSample, SniffedFile, check_names
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import Field, fold_name
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.spark.delta import Delta

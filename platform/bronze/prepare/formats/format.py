@@ -149,7 +149,6 @@ class Format(ABC):
         Args:
             head: the first bytes, unpacked.
             whole: whether `head` is the whole file.
-            spec: the table's configuration.
 
         Raises:
             Misfit: the file cannot be read; the message is the reason.
@@ -185,7 +184,6 @@ class Format(ABC):
             key: of the file.
             head: the file's first bytes, unpacked.
             whole: whether `head` is the whole file.
-            spec: the table's configuration.
             schema: the columns that the table was born with.
 
         Raises:
@@ -218,7 +216,6 @@ class Format(ABC):
         Args:
             delta: asks the server.
             groups: the files, in the groups that are read together.
-            spec: the table's configuration.
             known: what a row must fit to have a say.
         """
 

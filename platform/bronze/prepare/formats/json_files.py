@@ -13,12 +13,12 @@ from typing import Any, BinaryIO, cast
 
 from tidegate.platform.bronze.prepare.formats.format import Format, Known, Look, Rewrite, SourceFile, refusal
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.infer.text_format import FileSample, SniffedFile, sniff_json
 from tidegate.platform.core.json_scanner import TooDeep, json_end
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import MAX_LEVELS, Array, Field, Map, Simple, Struct, fold_name
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import usable_fields
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.schema.type_union import parse_shown_field

@@ -10,12 +10,11 @@ from tidegate.platform.bronze.prepare.formats.declared_columns import DeclaredCo
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.parquet_candidates import check_both, copy_files, parquet_footers
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
-from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
+from tidegate.platform.core.errors import BadParquet, Misfit
 from tidegate.platform.core.files.parquet.footer import footer_metadata
 from tidegate.platform.core.infer.avro_schema import read_stated_columns
 from tidegate.platform.core.infer.text_format import FileSample, SniffedFile, check_names
 from tidegate.platform.core.keys.file_format import FORMATS
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.parquet.copies import copy_parquet
 from tidegate.platform.lake.parquet.footers import read_footers
 

@@ -13,7 +13,7 @@ from tidegate.platform.core.inventory.late_buckets import LateInventory, late_in
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.ledger import Ledger
-from tidegate.platform.lake.spark.conditions import any_of
+from tidegate.platform.lake.spark.conditions import any_condition
 
 #: Folders of one query.
 _LISTED_FOLDERS = 100
@@ -23,7 +23,6 @@ def newest_deliveries(table: TableKey, ledger: Ledger, count: int = 1) -> dict[S
     """Return the newest deliveries of each subject, the newest first. What was dropped has a drop as its newest.
 
     Args:
-        table: the table.
         ledger: its ledger.
         count: number of deliveries of each subject.
     """
@@ -46,7 +45,7 @@ def newest_keys_below(ledger: Ledger, version: int, folders: Collection[str]) ->
     wanted = sorted(folders)
     for start in range(0, len(wanted), _LISTED_FOLDERS):
         some = wanted[start : start + _LISTED_FOLDERS]
-        below = any_of([F.col("key").startswith(folder) for folder in some])
+        below = any_condition([F.col("key").startswith(folder) for folder in some])
         folder = F.coalesce(*(F.when(F.col("key").startswith(folder), F.lit(folder)) for folder in some))
         found = rows.where(below).groupBy(folder.alias("folder")).agg(F.max(_folder_order())["key"].alias("key"))
         newest |= {row["folder"]: row["key"] for row in found.collect()}

@@ -41,21 +41,13 @@ from tidegate.platform.lake.threads import parallel
 _MAX_READ = 100
 
 
-def prepare_inventories(table: Table, work: BatchDraft) -> PreparedBatch:
-    """Stage the newest inventory of each subject. The batch removes the rows that the table has of these subjects.
+class InventoryLoad:
+    """Stages the newest inventory of each subject. The batch removes the rows that the table has of these subjects.
 
     An inventory that is older than the one that the table has, or that enters with this batch, brings no rows. If the
     newest one cannot enter, the one before it is tried.
-
-    Raises:
-        ConfigurationError: the table was born with other columns.
-        SparkUnreachable: the Spark server was lost.
-        PySparkException: Spark failed, and no inventory is known to be at fault.
     """
-    return _Preparation(table, work).run()
 
-
-class _Preparation:
     def __init__(self, table: Table, work: BatchDraft) -> None:
         self.work, self.spec, self.key, self.source = work, table.spec, table.key, table.source
         self.delta, self.batches, self.ledger = table.delta, table.batches, table.ledger
@@ -66,6 +58,13 @@ class _Preparation:
         self.bytes = 0
 
     def run(self) -> PreparedBatch:
+        """Stage the inventories.
+
+        Raises:
+            ConfigurationError: the table was born with other columns.
+            SparkUnreachable: the Spark server was lost.
+            PySparkException: Spark failed, and no inventory is known to be at fault.
+        """
         base = self.prepared.base = present_schema(self.spec, self.batches, self.delta, self.work)
         if base and base.partitions != PARTITIONS:
             raise ConfigurationError(
@@ -81,7 +80,7 @@ class _Preparation:
                     candidate, "it is not a manifest.checksum of an inventory right below the prefix"
                 )
         waiting = group_by_subject(self.candidates)
-        self.loaded = self._newest_loaded(waiting)
+        self.loaded = self._newest_loaded_folders(waiting)
         while waiting:
             waiting = self._round(waiting)
         undecided = self._undecided
@@ -99,7 +98,7 @@ class _Preparation:
         signals = {signal.key for signal in self.work.plan.signals if signal.waits_for}
         return signals | {hint.key for hint in self.prepared.deferred}
 
-    def _newest_loaded(self, subjects: Mapping[Subject, Sequence[Delivery]]) -> dict[Subject, str]:
+    def _newest_loaded_folders(self, subjects: Mapping[Subject, Sequence[Delivery]]) -> dict[Subject, str]:
         """Return the folder of the newest inventory of each subject that entered the table."""
         folders = {f"{self.key.prefix}{subject.bucket}/{subject.configuration}/": subject for subject in subjects}
         # If another run has recorded a batch meanwhile, this one's batch has its number and is not decided.

@@ -12,7 +12,7 @@ from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.bronze.small_objects import Held
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.table import TableSpec
-from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.capacity import TooLarge, run_bounded
@@ -25,7 +25,6 @@ def loadable(
     """Return the candidates as files that Spark can read, with the columns that they declare.
 
     Args:
-        spec: the configuration of the table.
         access: reaches the files.
         candidates: to load.
         prepared: records what happens to the candidates that are not returned.

@@ -12,7 +12,7 @@ from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.load.server_losses import require_server, sets_to_read
 from tidegate.platform.bronze.prepare.load.spark_errors import Fault, explain_error, fault_of
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
-from tidegate.platform.core.schema.misfit import Misfit
+from tidegate.platform.core.errors import Misfit
 
 _Brought = TypeVar("_Brought")
 
@@ -69,7 +69,7 @@ class FaultyFiles:
             return self.attempt([copy], action) if copy else []
         return [*exclude_files(files, again), *self.attempt(again, action)]
 
-    def all_at_once(
+    def bring_columns(
         self, files: Sequence[SourceFile], bring: Callable[[Sequence[SourceFile]], _Brought]
     ) -> tuple[list[SourceFile], _Brought | None]:
         """Let files bring columns, all at once, so that the types follow from the values of all.
@@ -77,7 +77,6 @@ class FaultyFiles:
         Files with which the server was lost are tried in their sets before: another loss names few of them.
 
         Args:
-            files: the files.
             bring: gives the schema their columns.
 
         Returns:

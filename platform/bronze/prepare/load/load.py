@@ -25,7 +25,7 @@ from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Candidate
 from tidegate.platform.core.config.after_load import move_target, moved_key
-from tidegate.platform.core.keys.object_key import partition_folders, too_long
+from tidegate.platform.core.keys.object_key import key_length_problem, partition_folders
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -34,22 +34,6 @@ from tidegate.platform.lake.lake import Table
 
 #: As long as the longest name that Spark gives a file.
 _STAGED_NAME = "part-00000-00000000-0000-0000-0000-000000000000.c000.snappy.parquet" + "-" * 20
-
-
-def prepare_load(table: Table, work: BatchDraft) -> PreparedBatch:
-    """Stage the rows of all candidates as Parquet in the table's directory, uncommitted.
-
-    Rows that do not fit are quarantined below `quarantine/rows` with their source, reason and raw text. The ledger's
-    column `bad_rows_folder` names their folder. Files that cannot be read are quarantined. Files that changed while
-    they were read are deferred. If a redrive or a rebuild reads a file again, the batch removes the rows that the table
-    has of it.
-
-    Raises:
-        StoreError: S3 did not answer.
-        SparkUnreachable: the Spark server was lost while it read files.
-        PySparkException: Spark failed, and no file is known to be at fault.
-    """
-    return Load(table, work).run()
 
 
 @dataclass(frozen=True)
@@ -72,7 +56,13 @@ class Staged:
 
 
 class Load:
-    """One preparation: its handles and its knowledge of the table. Those of outputs are variants of it."""
+    """One preparation: its handles and its knowledge of the table. Those of outputs are variants of it.
+
+    The rows of all candidates are staged as Parquet in the table's directory, uncommitted. Rows that do not fit are
+    quarantined below `quarantine/rows` with their source, reason and raw text. The ledger's column `bad_rows_folder`
+    names their folder. Files that cannot be read are quarantined. Files that changed while they were read are deferred.
+    If a redrive or a rebuild reads a file again, the batch removes the rows that the table has of it.
+    """
 
     def __init__(self, table: Table, work: BatchDraft) -> None:
         self.work, self.plan = work, work.plan
@@ -90,7 +80,13 @@ class Load:
         self.seen: dict[str, S3Found] = {}  # by HEAD after the read: a read of a footer returns no checksum
 
     def run(self) -> PreparedBatch:
-        """Prepare all candidates. If that fails, the rows that were quarantined are removed."""
+        """Prepare all candidates. If that fails, the rows that were quarantined are removed.
+
+        Raises:
+            StoreError: S3 did not answer.
+            SparkUnreachable: the Spark server was lost while it read files.
+            PySparkException: Spark failed, and no file is known to be at fault.
+        """
         try:
             return self._run()
         except Exception:
@@ -154,7 +150,9 @@ class Load:
         target = (
             moved_key(S3Address.parse(moved).key, candidate.key[len(prefix) :], candidate.found.etag) if moved else ""
         )
-        return too_long(staged, "the file of its rows") or too_long(target, "its copy by `after_load`")
+        return key_length_problem(staged, "the file of its rows") or key_length_problem(
+            target, "its copy by `after_load`"
+        )
 
     def _path_values(self, file: SourceFile) -> Mapping[str, str | None]:
         return path_values(self.key, file)
@@ -174,7 +172,7 @@ class Load:
                 files = self._select_fitting(files)
                 known = self.prepared.schema
             self.prepared.schema = known
-            able, refused = self.faulty.all_at_once(files, self.columns.take)
+            able, refused = self.faulty.bring_columns(files, self.columns.take)
             self.staged.clear()
             if refused:
                 files, known = self._without_refused(able, refused), None
@@ -223,7 +221,7 @@ class Load:
             return sound, None
         before = self.prepared.schema
         unknown = self.columns.select_with_unknown_fields(files, counted)
-        able, refused = self.faulty.all_at_once(unknown, self.columns.learn)
+        able, refused = self.faulty.bring_columns(unknown, self.columns.learn)
         if refused or len(able) < len(unknown):
             return exclude_files(files, exclude_files(unknown, self._without_refused(able, refused or ()))), None
         if self.prepared.schema != before:

@@ -23,11 +23,11 @@ from tidegate.platform.bronze.prepare.table_columns import (
 )
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.plan import BatchDraft
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.keys.object_key import partition_values
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_reference import type_at
 from tidegate.platform.core.schema.column_types import Field, Struct, Type, fold_name
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_new_name
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_types import parse_sql_type
@@ -41,7 +41,6 @@ class LoadColumns:
     """The columns of one load: those that the table has, and those that files and their rows bring.
 
     Args:
-        table: the table.
         work: the batch that is prepared.
         prepared: has the schema, and takes the files that do not fit it.
         suppression: the subjects whose rows are left out.

@@ -16,11 +16,11 @@ from tidegate.platform.bronze.prepare.formats.registry import format_of_file
 from tidegate.platform.bronze.small_objects import CONTENT_BYTES, SMALL_BYTES, Held, content
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.files.gzip_members import BrokenGzip, GzipMembers, read_beginning
 from tidegate.platform.core.keys.binary_files import explain_binary
 from tidegate.platform.core.keys.file_format import GZIP, refusal
 from tidegate.platform.core.keys.s3_address import S3Object, plain_address
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.capacity import SMALL, SMALL_FILE, Bounded, TooLarge, name_full_disk, run_bounded
 

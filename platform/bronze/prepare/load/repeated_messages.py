@@ -28,7 +28,7 @@ from tidegate.platform.core.times import to_millis
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake_root.batches import Batches
-from tidegate.platform.lake.spark.conditions import any_of
+from tidegate.platform.lake.spark.conditions import any_condition
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.threads import parallel
@@ -51,7 +51,6 @@ def drop_repeated_messages(
 
     Args:
         source: the bucket of the objects, and of the staged files.
-        delta: reads the table.
         batches: the one before says when its newest row was sent.
         work: the draft that the look returned.
         prepared: the preparation; its adds and rows change, and its `sent_until` is set.
@@ -61,11 +60,11 @@ def drop_repeated_messages(
         StoreError: S3 did not answer.
         PySparkException: Spark failed.
     """
-    sent_before = newest_sent_before(batches, work.n)
+    sent_before = newest_sent_time(batches, work.n)
     _RepeatedMessages(source, delta, sent_before, work, prepared, replacing).run()
 
 
-def newest_sent_before(batches: Batches, n: int) -> int:
+def newest_sent_time(batches: Batches, n: int) -> int:
     """Return when the newest row that a row queue's table may have before batch n was sent, in epoch milliseconds.
 
     The batch before has it. If that batch is void, the time may be too late, and the table is read in vain. A time to
@@ -121,7 +120,7 @@ class _RepeatedMessages:
             F.col(_SENT_AT).between(F.timestamp_millis(F.lit(first)), F.timestamp_millis(F.lit(last)))
             for first, last in spans(self._sent)
         ]
-        return any_of(times)
+        return any_condition(times)
 
     def _is_repeated(self, known: DataFrame | None) -> bool:
         adds = self._prepared.adds

@@ -186,7 +186,6 @@ def found_with_entries(
     """Return data files and their live entries, both of one version of the table.
 
     Args:
-        delta: reads the table.
         location: `s3a://` URI of the table.
         name: SQL name of the table.
         find: finds the files.

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 
 from pyspark.errors import PySparkException
 
+from tidegate.platform.bronze.prepare.file_access import ServerWatch
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
-from tidegate.platform.bronze.prepare.server_watch import ServerWatch
 from tidegate.platform.core.bronze.hint import Hint, ServerLoss
 from tidegate.platform.core.bronze.loss_quota import MAX_LOSSES
 from tidegate.platform.core.bronze.manifest import Manifest, rest_of

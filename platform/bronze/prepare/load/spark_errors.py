@@ -49,7 +49,6 @@ def explain_error(error: PySparkException, *, discreet: bool = False) -> str:
     """Return what is wrong with the file, and what to do, in Tidegate's words.
 
     Args:
-        error: Spark's.
         discreet: quote no value of the file.
     """
     if (error.getCondition() or "").startswith(("COLUMN_ALREADY_EXISTS", "AMBIGUOUS")):

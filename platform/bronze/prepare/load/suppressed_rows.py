@@ -17,7 +17,6 @@ def stage_suppressed(delta: Delta, suppression: Suppression | None, schema: Tabl
     """Yield what the server must leave out (a part of `LoadRequest` of platform/jvm).
 
     Args:
-        delta: reads and writes tables.
         suppression: its suppression list.
         schema: the columns that the table will have.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
+from tidegate.platform.core.errors import BadParquet
 from tidegate.platform.core.schema.column_types import MAX_DIGITS, Array, Decimal, Field, Map, Simple, Struct, Type
 
 _SIMPLE: dict[pa.DataType, str] = {

@@ -12,8 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidegate.platform.core.errors import BadParquet
 from tidegate.platform.core.files.parquet.arrow_types import leaf_paths, table_type
-from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
 from tidegate.platform.core.files.parquet.spark_support import why_copied
 from tidegate.platform.core.schema.column_statistics import is_personal
 from tidegate.platform.core.schema.column_types import Field, Simple, Type, fold_name

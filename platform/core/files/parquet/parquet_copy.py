@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tidegate.platform.core.errors import BadParquet
 from tidegate.platform.core.files.parquet.arrow_types import copied_type, is_list, is_uuid
-from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
 from tidegate.platform.core.files.parquet.spark_support import MAX_ROW_BYTES
 
 #: Exit code where the file cannot be copied.

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidegate.platform.core.errors import BadParquet
 from tidegate.platform.core.files.parquet.arrow_types import leaf_paths
-from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
 
 #: Logical types by physical type, as PyArrow names both.
 _READ = {

@@ -69,7 +69,6 @@ def doubts_row(rows: Sequence[KeyRow], silver: SilverRow | None, rank: int | Non
 
     Args:
         rows: rows of bronze with the key.
-        silver: silver's row.
         rank: of its order.
         sampled: what is known of both tables.
     """

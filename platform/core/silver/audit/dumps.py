@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from tidegate.platform.core.silver.audit.explanations import format_order
 from tidegate.platform.core.silver.audit.key_row import Fate, KeyRow
-from tidegate.platform.core.wording import first_few, number_of
+from tidegate.platform.core.wording import first_texts, number_of
 
 #: A row with this fate, or a row without one of its own, shows that its dump has the key.
 _PRESENT = (None, Fate.EXPECTATION, Fate.SKIPPED)
@@ -108,7 +108,7 @@ class IncompleteDump:
         what = number_of(self.files, "file")
         what = f"{number_of(self.rows, 'row')} of {what}" if self.rows else what
         if self.names:
-            what += f" ({', '.join(first_few(self.names, MAX_NAMES, self.files))})"
+            what += f" ({', '.join(first_texts(self.names, MAX_NAMES, self.files))})"
         return (
             f"{dump} deletes nothing in silver.{table}, as {what} went into quarantine, the last in batch {self.n}. "
             f"Write the files again, or correct lake.yaml and run `tidegate redrive {table} --yes`, or wait for the "

@@ -76,9 +76,7 @@ def newest_row_sentence(fate: Fate, row: KeyRow, rows: Sequence[KeyRow], fates: 
 
     Args:
         fate: what became of the row.
-        row: the row.
         rows: all rows of the key.
-        fates: their fates.
         name: the silver table.
     """
     by = "the newest row" if fates.winner is None else describe_row(rows[fates.winner])

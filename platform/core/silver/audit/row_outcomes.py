@@ -159,7 +159,6 @@ def with_given_values(row: KeyRow, older: Iterable[KeyRow]) -> KeyRow:
     """Return a row with the values that older rows of its key give it. It leaves none any more.
 
     Args:
-        row: the row.
         older: the changes of the key before it, the newest first. A delete takes what the rows before it gave.
     """
     if not row.left:

@@ -310,7 +310,7 @@ def test_what_s3_refuses_is_met_by_each_listing_and_counted_once(
 
     newest_first = [failed(2, 2), failed(3, 2), failed(4, 3)]
     monkeypatch.setattr(history, "failed_quarantine_checks", lambda *_: iter(newest_first))
-    assert history.quarantined_since(instance, LakeNames(), 0.0) == {"a.t": 2 + 1 + 1}
+    assert history.quarantined_counts(instance, LakeNames(), 0.0) == {"a.t": 2 + 1 + 1}
 
 
 def test_all_failed_checks_of_a_day_are_counted() -> None:
@@ -333,7 +333,7 @@ def test_all_failed_checks_of_a_day_are_counted() -> None:
 
     storage = SimpleNamespace(get_asset_check_execution_history=page)
     instance: Any = SimpleNamespace(event_log_storage=storage)
-    assert history.quarantined_since(instance, LakeNames(), 1001.0) == {"a.t": 200}
+    assert history.quarantined_counts(instance, LakeNames(), 1001.0) == {"a.t": 200}
 
 
 def waiting_routes(objects: Objects) -> Any:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tidegate.assets.presentation.markdown import describe_table, list_lines
+from tidegate.assets.presentation.markdown import MAX_LINES, describe_table, list_lines, shown_lines
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.markdown import cell, code, prose
 from tidegate.platform.core.wording import one_line
@@ -80,3 +80,17 @@ def test_each_line_is_an_item_of_a_list() -> None:
 def test_a_description_that_ends_with_a_stop_is_continued_without_it(text: str | None, shown: str) -> None:
     spec = TableSpec.model_validate({"name": "t", "prefix": "s3://landing/t/", "description": text})
     assert describe_table(spec) == shown
+
+
+def test_a_table_has_all_lines_or_says_how_many_more_there_are_and_which_command_prints_them() -> None:
+    def shown(count: int) -> dict[str, object]:
+        found = shown_lines("by_bucket", range(count), lambda number: {"bucket": number}, "tidegate x")
+        table = found.pop("by_bucket", None)
+        assert (table is None) is (count == 0)
+        assert [record.data["bucket"] for record in table.records] == list(range(min(count, 100))) if table else True
+        return found
+
+    assert MAX_LINES == 100
+    assert shown(0) == shown(1) == shown(100) == {}
+    assert shown(101) == {"more_by_bucket": "1 more lines: tidegate x --limit 101"}
+    assert shown(4000) == {"more_by_bucket": "3,900 more lines: tidegate x --limit 4000"}

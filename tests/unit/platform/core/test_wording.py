@@ -19,8 +19,8 @@ import yaml
 
 from tidegate.platform.core.wording import (
     command,
-    first_few,
     first_line,
+    first_texts,
     number_of,
     one_line,
     show_controls,
@@ -75,10 +75,10 @@ def test_json_stays_json_with_every_character() -> None:
 
 
 def test_texts_that_are_left_out_are_counted() -> None:
-    assert first_few(["a", "b"], 2) == ["a", "b"]
-    assert first_few(["a", "b", "c"], 2) == ["a", "b", "and 1 more"]
-    assert first_few(["a", "b"], 2, 1002) == ["a", "b", "and 1,000 more"]
-    assert first_few([], 2) == []
+    assert first_texts(["a", "b"], 2) == ["a", "b"]
+    assert first_texts(["a", "b", "c"], 2) == ["a", "b", "and 1 more"]
+    assert first_texts(["a", "b"], 2, 1002) == ["a", "b", "and 1,000 more"]
+    assert first_texts([], 2) == []
 
 
 @pytest.mark.parametrize(("count", "text"), [(0, "0 rows"), (1, "1 row"), (2, "2 rows"), (12345, "12,345 rows")])

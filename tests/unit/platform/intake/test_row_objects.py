@@ -394,8 +394,8 @@ def test_a_batch_that_brings_no_rows_has_the_time_of_the_batch_before(row_queue:
         spec=SimpleNamespace(row_queue=row_queue),
         batches=SimpleNamespace(read=lambda n: SimpleNamespace(sent_until=77) if n == 4 else None),
     )
-    assert decide._sent_until(table.spec, table.batches, SimpleNamespace(n=5), PreparedBatch()) == until  # type: ignore[arg-type]
-    assert decide._sent_until(table.spec, table.batches, SimpleNamespace(n=5), PreparedBatch(sent_until=90)) == 90  # type: ignore[arg-type]
+    assert decide._last_sent_time(table.spec, table.batches, SimpleNamespace(n=5), PreparedBatch()) == until  # type: ignore[arg-type]
+    assert decide._last_sent_time(table.spec, table.batches, SimpleNamespace(n=5), PreparedBatch(sent_until=90)) == 90  # type: ignore[arg-type]
 
 
 def _until(last: Any, *keys: str) -> int | None:

@@ -25,9 +25,8 @@ from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, PlannedHint
 from tidegate.platform.core.config.csv_options import CsvOptions
-from tidegate.platform.core.errors import UnavailableError
+from tidegate.platform.core.errors import Misfit, UnavailableError
 from tidegate.platform.core.keys.s3_address import S3Object
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake import capacity
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.capacity import Bounded, TooLarge, run_bounded

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO, cast
 import pytest
 
 from tests.unit.platform.lake.parquet.test_footers import tail
+from tidegate.platform.core.errors import BadParquet
 from tidegate.platform.core.files.gzip_members import GzipMembers
-from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
 from tidegate.platform.core.keys.s3_address import S3Address, S3Object
 from tidegate.platform.lake import deadline
 from tidegate.platform.lake.aws.s3 import ObjectStore

@@ -42,7 +42,7 @@ def backlog(*, registered: bool, mark: int | None, n: int, void: int = 0, size: 
         mark=mark,
         n=n,
         aim=Aim.WAITING,
-        recorded=1,
+        ledger=None,
     )
 
 
@@ -93,7 +93,7 @@ def test_a_backlog_is_merged_in_steps_each_with_its_mark(
     assert read == [n for n in range(6, 53) if n != 11], "each batch once"
 
 
-def _volume(delta: Any, recorded: int, ledger: Any, after: int, upto: int) -> tuple[int, dict[str, int]]:
+def _volume(delta: Any, ledger: Any, after: int, upto: int) -> tuple[int, dict[str, int]]:
     return upto - after, {"rows": FILES * 10 * (upto - after)}
 
 

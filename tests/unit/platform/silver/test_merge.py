@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,34 +11,30 @@ import pytest
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.silver import merge
 from tidegate.platform.silver.merge import MAX_CATCH_UPS, rebuild_table
-from tidegate.platform.silver.pending_merge import Aim
+from tidegate.platform.silver.pending_merge import Aim, PendingMerge, RecordedLedger
 
 SPEC: Any = SimpleNamespace(name="items")
 LAKE: Any = SimpleNamespace(config=None, delta=None, store=SimpleNamespace(losses=None))
 
 
-@dataclass(frozen=True)
-class Work:
-    """What a merge starts from, without tables."""
+BRONZE: Any = SimpleNamespace(has_columns=True)
+SILVER: Any = SimpleNamespace(version=7)
+TABLE: Any = SimpleNamespace()
 
-    mark: int | None
-    n: int
-    app_id: str = "app"
-    aim: Aim = Aim.WAITING
-    since: int | None = None
 
-    @property
-    def bronze(self) -> Any:
-        return SimpleNamespace(has_columns=True)
-
-    @property
-    def silver(self) -> Any:
-        return SimpleNamespace(version=7)
+def start(
+    mark: int | None, n: int, app_id: str = "app", aim: Aim = Aim.WAITING, since: int | None = None
+) -> PendingMerge:
+    """Return what a merge starts from, without tables."""
+    ledger = RecordedLedger(TABLE, 1, n)
+    return PendingMerge(
+        TABLE, TABLE, "s3a://lake/silver/items", BRONZE, SILVER, mark, ledger, app_id, aim=aim, since=since
+    )
 
 
 def rebuilt(
     monkeypatch: pytest.MonkeyPatch, recorded: int, *, since: int | None = 3, replacing: int = 0
-) -> tuple[Work, int, list[str]]:
+) -> tuple[PendingMerge, int, list[str]]:
     """Rebuild a table with the mark 4 of 5 batches.
 
     Returns the work of the last merge, the number of merges before it, and the log.
@@ -49,12 +45,12 @@ def rebuilt(
         since: first batch of the rebuild.
         replacing: batches up to this one replace rows.
     """
-    work, merges, log = Work(4, 5), 0, list[str]()
+    work, merges, log = start(4, 5), 0, list[str]()
 
     def merge_table(*_: Any) -> None:
         nonlocal work, merges
         merges += 1
-        work = replace(work, mark=work.n, n=work.n + (merges <= recorded))
+        work = replace(work, mark=work.n, ledger=RecordedLedger(TABLE, 1, work.n + (merges <= recorded)))
 
     monkeypatch.setattr(merge, "merge_table", merge_table)
     monkeypatch.setattr(merge, "merge_state", lambda *_: work)
@@ -68,7 +64,7 @@ def rebuilt(
 def test_batches_that_bronze_records_while_others_are_merged_are_merged_too(
     monkeypatch: pytest.MonkeyPatch, recorded: int, n: int, merges: int
 ) -> None:
-    assert rebuilt(monkeypatch, recorded) == (Work(n, n, "app:rebuild:7", Aim.REBUILD_SINCE, 3), merges, [])
+    assert rebuilt(monkeypatch, recorded) == (start(n, n, "app:rebuild:7", Aim.REBUILD_SINCE, 3), merges, [])
 
 
 def test_a_rebuild_from_a_batch_never_moves_the_mark_over_a_batch_that_was_not_merged(
@@ -90,12 +86,12 @@ def test_a_rebuild_from_a_batch_never_leaves_a_batch_that_replaced_rows(monkeypa
 
 
 def test_a_rebuild_of_everything_has_the_batches_that_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert rebuilt(monkeypatch, 0, since=None) == (Work(4, 5, aim=Aim.REBUILD), 0, [])
+    assert rebuilt(monkeypatch, 0, since=None) == (start(4, 5, aim=Aim.REBUILD), 0, [])
 
 
 def test_a_table_that_is_reset_meanwhile_is_not_rebuilt_from_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merge, "merge_table", lambda *_: None)
-    monkeypatch.setattr(merge, "merge_state", lambda *_: Work(None, 1))
+    monkeypatch.setattr(merge, "merge_state", lambda *_: start(None, 1))
     with pytest.raises(
         UnavailableError, match=r"bronze\.items was reset while silver\.items was rebuilt: rebuild it again"
     ):

@@ -101,7 +101,7 @@ def test_a_signal_is_looked_at_again_when_the_part_comes_that_it_waits_for() -> 
     assert set(world.table) == {"t/a.json", "t/b.json"}
     assert [row.event_id for row in world.rows if row.key == "t/b.json"] == ["m#2", None]
     assert [decision.waits_for for decision in plan.signals] == [None]
-    assert list(world.fake.waiting_signals.waiting_for(["t/a.json", "t/b.json"])) == []
+    assert list(world.fake.waiting_signals.find_signals(["t/a.json", "t/b.json"])) == []
 
 
 def test_a_part_that_s3_does_not_show_defers_the_signal_and_every_event_returns() -> None:

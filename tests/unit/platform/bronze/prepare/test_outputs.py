@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tidegate.platform.bronze.prepare.load.load import Staged
-from tidegate.platform.bronze.prepare.outputs import _Convert
+from tidegate.platform.bronze.prepare.outputs import Convert
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.birth import Birth
@@ -14,7 +14,7 @@ from tidegate.platform.core.config.output import OutputSpec
 
 
 def test_each_set_has_its_objects_below_its_own_folder() -> None:
-    convert: Any = object.__new__(_Convert)
+    convert: Any = object.__new__(Convert)
     convert.prepared = PreparedBatch()
     convert.output = OutputSpec.model_validate({"folder": "s3://outputs/t/"})
     convert.work = SimpleNamespace(birth=Birth("g", "s3a://lake/staging/t", "t", False, output="convert"), n=3)

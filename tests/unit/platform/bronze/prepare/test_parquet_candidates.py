@@ -17,9 +17,9 @@ from tidegate.platform.core.bronze.plan import Candidate, Dataset, Plan, Planned
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import taken_names
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.keys.log_paths import copy_key
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.lake.aws.s3 import ObjectRefused

@@ -22,6 +22,7 @@ from tidegate.assets.bronze import shared_job
 from tidegate.platform.bronze.completion import datasets
 from tidegate.platform.bronze.look import _sort_manifests
 from tidegate.platform.bronze.prepare import read_timeouts
+from tidegate.platform.bronze.prepare.file_access import file_access
 from tidegate.platform.bronze.prepare.formats.csv_files import Csv
 from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.formats.json_files import Utf8
@@ -34,7 +35,6 @@ from tidegate.platform.bronze.prepare.load.server_losses import (
     sets_to_read,
 )
 from tidegate.platform.bronze.prepare.read_timeouts import MAX_SECONDS, keep_first_part, limit_reading
-from tidegate.platform.bronze.prepare.server_watch import server_watch
 from tidegate.platform.bronze.run import READS_SECONDS
 from tidegate.platform.core.bronze.hint import Event, Hint, Rebuild, Redriven, Replacement
 from tidegate.platform.core.bronze.manifest import Manifest
@@ -61,10 +61,10 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     clock = SimpleNamespace(seconds=0.0)
 
     @contextmanager
-    def ended_after(_: object, limit: float) -> Iterator[Any]:
+    def limit_call_time(_: object, limit: float) -> Iterator[Any]:
         yield lambda: clock.seconds > limit
 
-    monkeypatch.setattr(read_timeouts, "ended_after", ended_after)
+    monkeypatch.setattr(read_timeouts, "limit_call_time", limit_call_time)
     return clock
 
 
@@ -158,7 +158,7 @@ def test_a_server_that_ends_a_read_is_not_lost(table: Any) -> None:
         raise Ended("[OPERATION_CANCELED]")
 
     table.delta.check_session_alive = end
-    require_server(server_watch(table), [])
+    require_server(file_access(table).server, [])
     assert table.inbox.waiting_manifests() == []
 
 
@@ -174,7 +174,7 @@ def test_a_loss_of_the_server_and_a_long_read_are_two_things(table: Any, clock: 
         (candidate,) = plan.candidates
         assert quarantine_reason(plan, candidate) is None
         server_lost(
-            server_watch(table),
+            file_access(table).server,
             [SimpleNamespace(candidate=candidate)],
         )  # type: ignore[list-item]
         with (
@@ -278,7 +278,7 @@ def test_a_read_that_had_less_than_its_time_blames_nothing(table: Any, clock: An
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(read_timeouts, "ended_after", lambda session, limit: session.ended_after(limit))
+    monkeypatch.setattr(read_timeouts, "limit_call_time", lambda session, limit: session.limit_call_time(limit))
     return World("_SUCCESS")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tidegate.platform.core.bronze.birth import Birth
-from tidegate.platform.core.config.drift import drift, other_objects, other_rescued
+from tidegate.platform.core.config.drift import drift, other_objects, rescued_column_problem
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.schema.column_types import Decimal, Field, Simple
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -104,7 +104,7 @@ def test_a_column_of_the_files_is_not_used_for_what_is_rescued(
     began = TableSchema(columns, ("_rescued_data",) if len(columns) == 2 else ())
     found = drift(spec, LOADED, began)
     assert [part in line and "`tidegate reset orders`" in line for line in found] == [True] * bool(part), found
-    assert other_rescued(spec, began) == (found[0] if found else None)
+    assert rescued_column_problem(spec, began) == (found[0] if found else None)
 
 
 def test_a_discovered_table_or_one_without_columns_has_none() -> None:

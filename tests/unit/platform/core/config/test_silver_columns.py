@@ -16,8 +16,8 @@ from tidegate.platform.core.config.silver_columns import (
     reserved_in_bronze,
 )
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct, Type
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.core.silver.expression_types import UnsuitableColumns
 from tidegate.platform.core.silver.rules import merge_rules

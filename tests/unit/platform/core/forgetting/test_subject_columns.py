@@ -7,7 +7,7 @@ import pytest
 from tidegate.platform.core.forgetting.subject_columns import (
     absent_columns,
     absent_subject,
-    forgotten_by,
+    forgotten_record,
     forgotten_records,
     lost_subject,
 )
@@ -24,7 +24,7 @@ FIELDS = (
 )
 RESCUED = (*FIELDS, Field("_rescued_data", TEXT))
 
-RECORD = forgotten_by("person", ["who", "after.who"])
+RECORD = forgotten_record("person", ["who", "after.who"])
 
 
 @pytest.mark.parametrize(

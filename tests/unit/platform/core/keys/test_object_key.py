@@ -12,8 +12,8 @@ from tidegate.platform.core.keys.object_key import (
     conventional_prefix,
     decode_event_key,
     is_hidden,
+    key_length_problem,
     partition_values,
-    too_long,
 )
 
 ANY_KEY = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
@@ -178,7 +178,7 @@ def test_contradicting_partition_values(key: str, prefix: str) -> None:
     ("key", "refused"), [("k" * 1024, False), ("k" * 1025, True), ("é" * 512, False), ("é" * 513, True)]
 )
 def test_a_key_that_is_made_of_a_producer_s_key_is_bounded_in_bytes(key: str, refused: bool) -> None:
-    why = too_long(key, "its copy")
+    why = key_length_problem(key, "its copy")
     assert (why is not None) == refused
     if why:
         assert why.startswith("its copy would have a key of 1,02")

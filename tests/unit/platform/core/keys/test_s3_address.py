@@ -17,7 +17,7 @@ from tidegate.platform.core.keys.s3_address import S3Address, plain_address, spa
 
 #: Modules that write `s3a://` addresses of keys that Tidegate or the operator chose.
 _OWN = {
-    "platform/bronze/prepare/scratch_object.py",
+    "platform/bronze/prepare/file_access.py",
     "platform/inventory/costs/inventory_sizes.py",
     "platform/operations/reset.py",
     "platform/silver/export.py",

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.schema.column_ids import COLUMNS, ColumnIds, recorded_names
 from tidegate.platform.core.schema.column_types import Array, Field, Map, Simple, Struct, inner_fields
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 _NAMES = st.sampled_from(["a", "b", "col-1", "a b"])

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.schema.column_types import (
     Array,
     Decimal,
@@ -20,7 +21,6 @@ from tidegate.platform.core.schema.column_types import (
     grows,
     widens,
 )
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.names import MAX_FIELDS, SOURCE_COLUMNS, check_names, needs_mapping, usable_fields
 from tidegate.platform.core.schema.partitions import check_partition
 from tidegate.platform.core.schema.sql_types import parse_sql_type, simple_type

@@ -20,7 +20,7 @@ from tidegate.platform.core.costs.table_cost import Recorded, TableReport
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.storage.prices import StoragePrices
 from tidegate.platform.inventory.costs import measure
-from tidegate.platform.inventory.costs.measure import cost_figures, first_of, table_costs
+from tidegate.platform.inventory.costs.measure import cost_figures, first_month, table_costs
 from tidegate.platform.inventory.costs.recorded_tables import unread_because
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
@@ -39,7 +39,7 @@ NOW = datetime(2026, 11, 16, tzinfo=UTC)
     ],
 )
 def test_months_begin_in_utc(now: datetime, months: int, expected: tuple[int, int]) -> None:
-    assert first_of(now, months) == datetime(*expected, 1, tzinfo=UTC)
+    assert first_month(now, months) == datetime(*expected, 1, tzinfo=UTC)
 
 
 def test_figures_of_lake_yaml_count_more_than_price_lists(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from tidegate.platform.core.config.after_load import moved_key
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.forwarding.outbox_message import Outgoing
-from tidegate.platform.core.routing.matching_routes import is_forwarded, route_takes
+from tidegate.platform.core.routing.route import is_forwarded, route_takes
 from tidegate.platform.lake.aws.s3 import ObjectForbidden, ObjectGone, StoreError
 from tidegate.platform.lake.forwarding import unwrap_arrays as module
 from tidegate.platform.lake.forwarding.delivery import deliver

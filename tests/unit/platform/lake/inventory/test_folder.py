@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from tidegate.platform.core.inventory.manifest import InventoryError
-from tidegate.platform.lake.inventory.folder import FolderInventory, newest_usable
+from tidegate.platform.lake.inventory.folder import FolderInventory, newest_usable_inventory
 
 DAY = 86_400
 NOW = 1_800_000_000
@@ -17,18 +17,18 @@ WEEKLY = replace(DAILY, configuration="weekly", created=NOW - 6 * DAY)
 
 
 def test_the_newest_inventory_of_the_whole_folder_is_used() -> None:
-    assert newest_usable([WEEKLY, DAILY], "lake", NOW) == DAILY
+    assert newest_usable_inventory([WEEKLY, DAILY], "lake", NOW) == DAILY
     # By a configuration with the prefix of a part of the folder, or of another table.
     for part in (replace(DAILY, log_files=0), replace(DAILY, files=0, described=0)):
-        assert newest_usable([part, WEEKLY], "lake", NOW) == WEEKLY
+        assert newest_usable_inventory([part, WEEKLY], "lake", NOW) == WEEKLY
         with pytest.raises(InventoryError, match="no inventory of lake lists the table"):
-            newest_usable([part], "lake", NOW)
+            newest_usable_inventory([part], "lake", NOW)
 
 
 def test_an_old_inventory_and_one_without_times_or_sizes_are_refused_with_the_reason() -> None:
     old = replace(DAILY, created=NOW - 9 * DAY)
-    assert newest_usable([old], "lake", NOW) == old
+    assert newest_usable_inventory([old], "lake", NOW) == old
     with pytest.raises(InventoryError, match=re.escape("lake is of 2027-01-06 08:00 UTC, 9 days old")):
-        newest_usable([old], "lake", NOW + 1)
+        newest_usable_inventory([old], "lake", NOW + 1)
     with pytest.raises(InventoryError, match="by configuration daily has no Size or LastModifiedDate"):
-        newest_usable([replace(DAILY, described=4), WEEKLY], "lake", NOW)
+        newest_usable_inventory([replace(DAILY, described=4), WEEKLY], "lake", NOW)

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.lakes.corrupt_parquet import that_aborts_arrow
-from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
+from tidegate.platform.core.errors import BadParquet
 from tidegate.platform.core.files.parquet.footer import Footer, footer_bytes, read_footer
 from tidegate.platform.lake.parquet import footers as footer_reader
 from tidegate.platform.lake.parquet.footers import read_footers

@@ -51,13 +51,13 @@ class _Calls:
 def test_what_takes_too_long_is_ended_again_and_again_and_nothing_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "_INTERRUPT_RETRY_SECONDS", 0.001)
     calls: Any = _Calls()
-    with session.ended_after(calls, 0.0) as is_late:
+    with session.limit_call_time(calls, 0.0) as is_late:
         (tag,) = calls.tags
         assert calls.ended.wait(20)
         assert is_late()
     assert calls.tags == []
     assert {*calls.asked} == {tag}
     others: Any = _Calls()
-    with pytest.raises(KeyboardInterrupt), session.ended_after(others, 3_600) as is_late:
+    with pytest.raises(KeyboardInterrupt), session.limit_call_time(others, 3_600) as is_late:
         raise KeyboardInterrupt
     assert (others.tags, others.asked, is_late()) == ([], [], False)

@@ -14,9 +14,9 @@ from tidegate.platform.bronze.prepare.formats.csv_files import Csv
 from tidegate.platform.bronze.prepare.formats.format import Look
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.infer.text_format import sniff_csv
 from tidegate.platform.core.schema.column_types import Field, Simple, Struct
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.core.schema.table_schema import TableSchema
 
 

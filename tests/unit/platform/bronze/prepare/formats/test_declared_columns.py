@@ -17,8 +17,8 @@ from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import Probe, S3Found, S3Gone
 from tidegate.platform.core.bronze.plan import Candidate, PlannedHint, make_plan
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.schema.column_types import Field, Simple
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.lake_root.inbox import TableInbox
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 

@@ -22,10 +22,9 @@ from tidegate.platform.bronze.prepare.formats.parquet_files import Parquet
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, PlannedHint
-from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
+from tidegate.platform.core.errors import BadParquet, Misfit
 from tidegate.platform.core.files.parquet.footer import read_footer
 from tidegate.platform.core.files.parquet.parquet_copy import write_copy
-from tidegate.platform.core.schema.misfit import Misfit
 
 ID = uuid.UUID(int=2**127 + 5)
 NOON = dt.datetime(2026, 1, 2, 12, 0, 0, 7)

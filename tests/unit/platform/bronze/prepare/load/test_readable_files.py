@@ -19,9 +19,9 @@ from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, PlannedHint
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.keys.file_format import REFUSED
 from tidegate.platform.core.keys.s3_address import S3Object
-from tidegate.platform.core.schema.misfit import Misfit
 from tidegate.platform.lake.aws.bucket import Bucket
 
 ROWS = {"json": b'{"id":1}\n' * 40, "csv": b"id,a\n" + b"1,2\n" * 40}

@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 
 from tests.support.lakes.memory import memory_lake
 from tidegate.platform.bronze.look import _select_manifests, _sort_manifests, look
+from tidegate.platform.bronze.prepare.file_access import file_access
 from tidegate.platform.bronze.prepare.load import load
 from tidegate.platform.bronze.prepare.load.server_losses import (
     quarantine_reason,
@@ -18,7 +19,6 @@ from tidegate.platform.bronze.prepare.load.server_losses import (
     server_lost,
     sets_to_read,
 )
-from tidegate.platform.bronze.prepare.server_watch import server_watch
 from tidegate.platform.core.bronze.hint import Event, Hint, Rebuild, Replacement
 from tidegate.platform.core.bronze.ledger import LastState, Status
 from tidegate.platform.core.bronze.loss_quota import MAX_LOSSES
@@ -66,7 +66,7 @@ def test_ten_thousand_files_lose_the_server_four_times_until_the_file_at_fault_i
         assert sorted(file.candidate.key for some in sets for file in some) == sorted(read)
         assert len(sets) <= 100 * lost + 1
         (fatal,) = [some for some in sets if any(file.candidate.key == "orders/777.json" for file in some)]
-        server_lost(server_watch(table), fatal)
+        server_lost(file_access(table).server, fatal)
         lost += 1
     assert lost == 4
     notes = lake.store.inbox.waiting_manifests(ORDERS)
@@ -80,7 +80,7 @@ def test_ten_thousand_files_lose_the_server_four_times_until_the_file_at_fault_i
 def test_the_notes_of_other_bytes_say_nothing(lake: Any) -> None:
     table = lake.table(ORDERS)
     for _ in range(2):
-        server_lost(server_watch(table), [_file("a")])
+        server_lost(file_access(table).server, [_file("a")])
     (at_fault,) = (plan := _plan(lake, ["a"])).candidates
     reason = quarantine_reason(plan, at_fault)
     assert reason is not None
@@ -114,7 +114,7 @@ def test_a_file_of_a_rebuild_that_loses_the_server_ends_with_its_notes_though_ev
             break
         sets = sets_to_read(plan, [_file(key) for key in keys])
         server_lost(
-            server_watch(table),
+            file_access(table).server,
             next(some for some in sets if any(file.candidate.key == keys[7] for file in some)),
         )
         lake.store.inbox.put([Manifest.create(ORDERS, "intake", [Hint(f"new{losses}", Event(f"{losses}#0"))])])
@@ -155,7 +155,7 @@ def test_a_producer_whose_files_lose_the_server_one_after_the_other_stops_its_ow
     lost = 0
     for number in range(20):
         require_awake(table.table_key, table.inbox.waiting_manifests())
-        error = server_lost(server_watch(table), [_file(f"{number // 2}")])
+        error = server_lost(file_access(table).server, [_file(f"{number // 2}")])
         lost += 1
         if any(rest_of(manifest.id) for manifest in table.inbox.waiting_manifests()):
             break
@@ -166,7 +166,7 @@ def test_a_producer_whose_files_lose_the_server_one_after_the_other_stops_its_ow
     assert "materialize its partition by hand" in str(error)
     with pytest.raises(UnavailableError, match=r"no files of landing\.orders are read now.*rests until 20\d\d-.* UTC"):
         require_awake(table.table_key, table.inbox.waiting_manifests())
-    server_lost(server_watch(other), [_file("a")])
+    server_lost(file_access(other).server, [_file("a")])
     require_awake(other.table_key, other.inbox.waiting_manifests())
     # The listing of the inbox shows it, so that no run is requested; other tables are not affected.
     now = time.time()
@@ -188,12 +188,12 @@ def test_a_producer_that_makes_a_table_for_each_loss_has_one_quota(lake: Any) ->
     for number in range(MAX_LOSSES + 2):
         key = f"landing.found.t{number}"
         table = lake.table(key)
-        server_lost(server_watch(table), [_file("a")])
+        server_lost(file_access(table).server, [_file("a")])
         resting.append(any(rest_of(manifest.id) for manifest in table.inbox.waiting_manifests()))
     assert resting == [False] * (MAX_LOSSES - 1) + [True] * 3
     for key in ("landing.foundry.t", ORDERS):
         other = lake.table(key)
-        server_lost(server_watch(other), [_file("a")])
+        server_lost(file_access(other).server, [_file("a")])
         require_awake(other.table_key, other.inbox.waiting_manifests())
 
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.lakes.corrupt_parquet import by_a_library_that_miscounts, with_smaller_columns
-from tidegate.platform.core.files.parquet.bad_parquet import BadParquet
+from tidegate.platform.core.errors import BadParquet
 from tidegate.platform.core.files.parquet.footer import MAX_FOOTER_BYTES, Footer, footer_bytes, read_footer
 from tidegate.platform.core.files.parquet.parquet_copy import write_copy
 from tidegate.platform.core.files.parquet.spark_support import _miscounts
