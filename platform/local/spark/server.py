@@ -23,7 +23,8 @@ from tidegate.platform.local.process.ports import (
 )
 from tidegate.platform.local.process.process import Process, spawn
 from tidegate.platform.local.spark.conf import LOG_STORE, log4j_properties, properties_text, spark_conf
-from tidegate.platform.local.spark.jars import class_archive, jars_folder, require_java
+from tidegate.platform.local.spark.jars import class_archive, jars_folder
+from tidegate.platform.local.spark.java import java_environ, require_java
 
 _SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
 
@@ -94,7 +95,7 @@ class SparkServer:
                 process is left running.
         """
         jars = jars_folder()
-        require_java()
+        java = require_java()
         require_free(self.port, "Spark Connect server", "--spark-port")
         if self._held is None:
             self._held = hold_for_localhost(self.port, "Spark Connect server", "--spark-port")
@@ -120,7 +121,12 @@ class SparkServer:
             server_command(spark, properties),
             log=self._log,
             # The token is neither on the command line, which every user can read, nor in the file of settings.
-            env=_server_environ(os.environ, spark, self.home / "tmp") | self._aws | {TOKEN: str(self.remote.token)},
+            env={
+                **_server_environ(os.environ, spark, self.home / "tmp"),
+                **java_environ(java, self.home / "java"),
+                **self._aws,
+                TOKEN: str(self.remote.token),
+            },
             cwd=self.home,
         )
         try:

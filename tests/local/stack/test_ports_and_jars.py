@@ -17,7 +17,8 @@ from tidegate.platform.local.process.ports import (
     hold_for_localhost,
     require_free,
 )
-from tidegate.platform.local.spark.jars import jars_folder, require_java
+from tidegate.platform.local.spark.jars import jars_folder
+from tidegate.platform.local.spark.java import require_java
 from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.local.stack import LocalStack
 

@@ -14,7 +14,8 @@ from typing import Self
 
 from tidegate.platform.local.process.process import tail
 from tidegate.platform.local.spark.conf import LOG_STORE, spark_conf
-from tidegate.platform.local.spark.jars import class_archive, class_archive_options, jars_folder, require_java
+from tidegate.platform.local.spark.jars import class_archive, class_archive_options, jars_folder
+from tidegate.platform.local.spark.java import require_java
 from tidegate.platform.local.spark.server import spark_home
 
 #: The two programs: the log store alone, and Delta Kernel with the log store.
