@@ -80,8 +80,8 @@ def notice(found: Mapping[str, Path]) -> Iterator[str]:
     Raises:
         ValueError: the licence of a jar is unknown.
     """
-    yield "tidegate-jars\n\nThis wheel has the jars below, as their projects publish them. Their own LICENSE and NOTICE are\n"
-    yield "in each jar, below META-INF or at its root. The text of the Apache License 2.0 is in LICENSE.\n"
+    yield "tidegate-jars\n\nThis wheel has the jars below, as their projects publish them. Their own LICENSE and\n"
+    yield "NOTICE are in each jar, below META-INF or at its root. The text of the Apache License 2.0 is in LICENSE.\n"
     licences = tomllib.loads((WHEEL / "licences.toml").read_text(encoding="utf-8"))
     for name, path in found.items():
         known = [(start, licence, origin) for licence, of in licences.items() for start, origin in of.items()]
