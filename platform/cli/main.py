@@ -51,7 +51,7 @@ def explain_error(error: Exception) -> str:
 
 
 def _is_of_spark(error: Exception) -> bool:
-    # PySpark is no part of commands that need no Spark: its import costs as much as they do.
+    # Not imported here: commands that need no Spark would pay for it as much as for themselves.
     errors = sys.modules.get("pyspark.errors")
     return errors is not None and isinstance(error, errors.PySparkException)
 

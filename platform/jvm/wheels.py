@@ -56,7 +56,7 @@ def build_jars(folder: Path) -> Path:
             place = source / "tidegate_jars" / ("jars" if path.parent.name == "dist" else path.parent.name)
             place.mkdir(exist_ok=True)
             shutil.copy(path, place)
-        return _built(source, folder)
+        return _build_wheel(source, folder)
 
 
 def build_program(folder: Path) -> Path:
@@ -71,7 +71,7 @@ def build_program(folder: Path) -> Path:
             shutil.copy(ROOT / file, source)
         known = {name: sha256(path) for name, path in jars().items()}
         (source / "tidegate" / "platform" / "jars.json").write_text(json.dumps(known, indent=2))
-        return _built(source, folder)
+        return _build_wheel(source, folder)
 
 
 def notice(found: Mapping[str, Path]) -> Iterator[str]:
@@ -92,7 +92,7 @@ def notice(found: Mapping[str, Path]) -> Iterator[str]:
         yield f"\n{name}\n  licence: {licence}\n  source: {origin}\n  SHA-256: {sha256(path)}\n"
 
 
-def _built(source: Path, folder: Path) -> Path:
+def _build_wheel(source: Path, folder: Path) -> Path:
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     environ = {"SOURCE_DATE_EPOCH": EPOCH, **os.environ}

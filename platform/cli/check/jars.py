@@ -42,12 +42,12 @@ def check_jars(delta: Delta) -> str:
     known = known_jars()
     if (wanted := known.get(OWN_JAR)) is not None and (found := jars["Tidegate"].sha256) not in (None, wanted):
         raise Failed(f"the server has {other_build(str(found), wanted)}: {_CURE}")
-    if others := list(_others(jars, known)):
+    if others := list(_other_jars(jars, known)):
         raise Warned(f"the server has {', '.join(others)}, which were not tested together: {_CURE}")
     return ", ".join(jar.name for jar in jars.values())
 
 
-def _others(jars: Mapping[str, ServerJar], known: Mapping[str, str]) -> Iterator[str]:
+def _other_jars(jars: Mapping[str, ServerJar], known: Mapping[str, str]) -> Iterator[str]:
     """Return the jars of other versions or bytes than those that this program was built with."""
     ours = {_artifact(name): name for name in known}
     for jar in jars.values():

@@ -25,7 +25,7 @@ def run_export(console: Console, folder: Path, *, log_store: bool) -> None:
         UnavailableError: there are no jars to copy.
     """
     found = [log_store_jar()] if log_store else sorted(own_jars().glob("*.jar"))
-    # The jar of the log stores is put beside a Delta that it does not know: then only ours must not be there twice.
+    # The jar of the log stores is put next to a Delta that it does not know: then only ours must not be there twice.
     _refuse_others(folder, {path.name for path in found}, "tidegate-*.jar" if log_store else "*.jar")
     try:
         folder.mkdir(parents=True, exist_ok=True)

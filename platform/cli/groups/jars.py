@@ -14,7 +14,7 @@ jars = typer.Typer(no_args_is_help=True, help="The jars of a Spark server.")
 
 @jars.callback()
 def jar_files() -> None:
-    """Work with the jars that a Spark server needs, beside those of PySpark."""
+    """Work with the jars that a Spark server needs, next to those of PySpark."""
 
 
 @jars.command()

@@ -43,7 +43,7 @@ def jars_folder() -> Path:
     """
     if override := os.environ.get("TIDEGATE_JARS"):
         cure = "TIDEGATE_JARS names this folder: unset it, or name one that `tidegate jars export` filled"
-        return _checked(Path(override).resolve(), cure)
+        return _check_folder(Path(override).resolve(), cure)
     return own_jars()
 
 
@@ -55,7 +55,7 @@ def own_jars() -> Path:
     """
     package = _package()
     if package is None:
-        return _checked(_TARGET / "dist", f"run {_INSTALL}; in a checkout `make jars`")
+        return _check_folder(_TARGET / "dist", f"run {_INSTALL}; in a checkout `make jars`")
     try:
         installed = version(_PACKAGE)
     except PackageNotFoundError:
@@ -65,7 +65,7 @@ def own_jars() -> Path:
             f"tidegate {__version__} needs the jars of its own version, and {_PACKAGE} {installed} is installed: "
             f"run {_INSTALL}"
         )
-    return _checked(package / "jars", f"run {_INSTALL} with `--force-reinstall`")
+    return _check_folder(package / "jars", f"run {_INSTALL} with `--force-reinstall`")
 
 
 def log_store_jar() -> Path:
@@ -107,7 +107,7 @@ def _package() -> Path | None:
     return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
 
 
-def _checked(folder: Path, cure: str) -> Path:
+def _check_folder(folder: Path, cure: str) -> Path:
     if not any(folder.glob("delta-spark_*.jar")):
         raise UnavailableError(f"the JVM jars are missing: no delta-spark jar in {folder}; {cure}")
     ours = sorted(path.name for path in folder.glob("tidegate-jvm-*.jar"))

@@ -1,4 +1,4 @@
-"""The log stores commit with the jar that has nothing else of this project, beside the jars of others."""
+"""The log stores commit with the jar that has nothing else of this project, next to the jars of others."""
 
 from __future__ import annotations
 

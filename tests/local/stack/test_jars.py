@@ -1,4 +1,4 @@
-"""Where the jars of a Spark server are looked for, and what is said of others than this program's."""
+"""Where the jars of a Spark server are looked for, and the error about those of another version."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_a_wrong_variable_is_named(fill: Fill, monkeypatch: pytest.MonkeyPatch) 
         jars_folder()
 
 
-def test_jars_of_another_version_are_named_with_what_mends_it(fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jars_of_another_version_are_named_with_what_to_do(fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
     mine = fill("mine", "delta-spark_4.2_2.13-4.4.0.jar", "tidegate-jvm-0.0.9.jar")
     monkeypatch.setenv("TIDEGATE_JARS", str(mine))
     with pytest.raises(
@@ -135,7 +135,7 @@ def test_a_folder_that_cannot_be_written_is_named(fill: Fill, tmp_path: Path) ->
         export(tmp_path / "file" / "jars")
 
 
-def test_the_log_stores_alone_are_put_beside_the_jars_of_others_and_not_beside_ours(fill: Fill) -> None:
+def test_the_log_stores_alone_are_put_next_to_the_jars_of_others_and_not_of_ours(fill: Fill) -> None:
     with pytest.raises(UnavailableError, match=rf"there is no \S+/{ALONE}: run `pip install"):
         log_store_jar()
     fill("target/log-store", ALONE)

@@ -1,4 +1,4 @@
-"""Which Java Spark runs on: that of JAVA_HOME, of the path, or of a package; and what is said where none will do."""
+"""Which Java Spark runs on: that of JAVA_HOME, of the path, or of a package; and the error where none will do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The jars that a Spark server needs for Tidegate, beside those of PySpark."""
+"""The jars that a Spark server needs for Tidegate, next to those of PySpark."""
 
 from pathlib import Path
 

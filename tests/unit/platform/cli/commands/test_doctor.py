@@ -199,7 +199,7 @@ def test_jars_of_another_build_are_found_by_their_hashes(monkeypatch: pytest.Mon
     ):
         with pytest.raises(Warned, match=said):
             check({**GOOD, "S3A": jar})
-    # The SDK in one jar, as another Spark may have it, is no other version of a jar that we know.
+    # The SDK in one jar, as another Spark may have it, is not another version of a jar that we know.
     assert check({**GOOD, "AWS SDK for DynamoDB": ServerJar("bundle-2.35.4.jar", "dd")}).endswith("bundle-2.35.4.jar")
 
 
