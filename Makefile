@@ -29,7 +29,7 @@ PARALLEL := --numprocesses=auto
 REPOSITORY := tests/unit/repository
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-events demo-storage dev test smoke matrix mutants soak bench check lint types layers unit format class-archive jars schema policies commands limits lock clean
+.PHONY: help demo demo-events demo-storage dev test smoke matrix mutants soak bench check lint types layers unit format class-archive jars wheels schema policies commands limits lock clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -94,6 +94,9 @@ layers: $(BIN)/.dev ## Check which module may import which
 class-archive: $(DIST)/spark-classes.jsa ## Archive the Spark server's classes, which halves the CPU time of its start
 
 jars: $(DIST)/.built ## Build our Spark procedures and log store, and fetch their jars
+
+wheels: $(BIN)/.dev $(DIST)/.built ## Build the wheels of Tidegate and of its jars into build/dist
+	$(BIN)/python platform/jvm/wheels.py build/dist
 
 schema: $(BIN)/.dev ## Write docs/lake.schema.json and docs/commands.schema.json again
 	$(BIN)/python -m tidegate.platform.core.config.json_schema > docs/lake.schema.json

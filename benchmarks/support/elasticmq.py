@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.support.plugins.processes import listens
 from tidegate.platform.local.process.ports import LOOPBACK, free_port
 from tidegate.platform.local.process.process import spawn
-from tidegate.platform.local.spark.jars import require_java
+from tidegate.platform.local.spark.java import require_java
 
 _JARS = Path(__file__).resolve().parents[2] / "platform" / "jvm" / "elasticmq" / "target" / "lib"
 

@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.load import LakeConfigError
-from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.local.stack_file import StackInfo, client_environ, find_stack, find_starting
+
+if TYPE_CHECKING:
+    from tidegate.platform.lake.lake import Lake
 
 #: Homes of `tidegate demo` and of `tidegate up` and `tidegate dev`, relative to the working directory.
 DEFAULT_HOMES = (Path(".tidegate/demo"), Path(".tidegate/local"))

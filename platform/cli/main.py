@@ -8,7 +8,6 @@ import traceback
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
-from pyspark.errors import PySparkException
 
 from tidegate.platform.cli.aws_errors import explain_aws
 from tidegate.platform.cli.environment import platform_hints
@@ -17,6 +16,7 @@ from tidegate.platform.cli.groups.changes import changes
 from tidegate.platform.cli.groups.demo import demos
 from tidegate.platform.cli.groups.deployment import deployment
 from tidegate.platform.cli.groups.inventory import inventories
+from tidegate.platform.cli.groups.jars import jars
 from tidegate.platform.cli.groups.processes import processes
 from tidegate.platform.cli.groups.questions import questions
 from tidegate.platform.core.errors import TidegateError
@@ -35,6 +35,7 @@ for _group in (processes, deployment, questions):
     app.add_typer(_group)
 app.add_typer(inventories, name="inventory")
 app.add_typer(catalogs, name="catalog")
+app.add_typer(jars, name="jars")
 app.add_typer(changes)
 
 
@@ -49,6 +50,12 @@ def explain_error(error: Exception) -> str:
     return explain_aws(error) if isinstance(error, ClientError) else str(error)
 
 
+def _is_of_spark(error: Exception) -> bool:
+    # Not imported here: commands that need no Spark would pay for it as much as for themselves.
+    errors = sys.modules.get("pyspark.errors")
+    return errors is not None and isinstance(error, errors.PySparkException)
+
+
 def main() -> None:
     """Run the command line."""
     for each in (signal.SIGINT, signal.SIGTERM):
@@ -58,12 +65,12 @@ def main() -> None:
         app(standalone_mode=True)
     except (TidegateError, BotoCoreError, ClientError) as error:
         sys.exit(show_controls(f"error: {explain_error(error)}"))
-    except PySparkException as error:
-        # The other lines of the message are a trace of the server.
-        sys.exit(show_controls(f"error: {first_line(error)}"))
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
+        if _is_of_spark(error):
+            # The other lines of the message are a trace of the server.
+            sys.exit(show_controls(f"error: {first_line(error)}"))
         print(show_controls(f"error: {first_line(error)}\n\n{traceback.format_exc()}"), end="", file=sys.stderr)
         sys.exit(1)
 

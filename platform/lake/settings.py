@@ -7,15 +7,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.lake.aws.clients import Aws
-from tidegate.platform.lake.lake import Lake, open_lake
 from tidegate.platform.lake.spark.remote import SparkRemote
-from tidegate.platform.lake.spark.session import isolated_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tidegate.platform.lake.lake import Lake
 
 LAKE = "TIDEGATE_LAKE"
 _DEFAULT_LAKE = "lake.yaml"
@@ -71,6 +73,10 @@ class Settings:
     @contextmanager
     def open_lake(self) -> Iterator[Lake]:
         """Open handles with a Spark session of their own, for processes that outlive a Spark server. It is closed."""
+        # Here, because `tidegate infer` reads these settings and needs no Spark.
+        from tidegate.platform.lake.lake import open_lake
+        from tidegate.platform.lake.spark.session import isolated_session
+
         with ExitStack() as stack:
 
             def connect() -> SparkSession:

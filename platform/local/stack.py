@@ -21,7 +21,8 @@ from tidegate.platform.local.process.process import RunningServer
 from tidegate.platform.local.process.signals import wait_for_signal
 from tidegate.platform.local.process.supervisor import Supervisor
 from tidegate.platform.local.provision import Clients, provision
-from tidegate.platform.local.spark.jars import jars_folder, require_java
+from tidegate.platform.local.spark.jars import jars_folder
+from tidegate.platform.local.spark.java import require_java
 from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.local.spark.server_settings import LOG_STORE
 from tidegate.platform.local.stack_file import StackInfo, StackLock, client_environ, remove_stack, write_stack

@@ -3775,7 +3775,9 @@ MUTANTS = (
         "same_events",
         "kinds & {event",
         "False and kinds & {event",
-        ("tests/unit/platform/cloud/test_template.py::test_notifications_of_others_stay_and_those_for_one_event_are_named",),
+        (
+            "tests/unit/platform/cloud/test_template.py::test_notifications_of_others_stay_and_those_for_one_event_are_named",
+        ),
     ),
     Mutant(
         "a deleted stack deletes what has data",

@@ -316,7 +316,7 @@ class Check(Enum):
         "spark.procedures",
         "Spark {}: procedures",
         "the server has Tidegate's procedures, `tidegate.system`",
-        "start the server with the jars of `make jars` and `spark.sql.catalog.tidegate`",
+        "start the server with the jars of `tidegate jars export` and `spark.sql.catalog.tidegate`",
     )
     SPARK_ROOT = (
         "spark.root",
@@ -351,8 +351,8 @@ class Check(Enum):
     SPARK_JARS = (
         "spark.jars",
         "Spark {}: jars",
-        "the server has all jars, in the versions of this program and of the Python package `delta-spark`",
-        "put the jars of `make jars` on the server's class path",
+        "the server has all jars, in the versions and of the bytes that this program was built with",
+        "put the jars of `tidegate jars export` on the server's class path",
     )
     SPARK_COMMIT_TABLE = (
         "spark.commit-table",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from rich.text import Text
 
 from tidegate.platform.cli.answers.answer import print_answer
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, findings_answer, make_finding, show
+from tidegate.platform.cli.check.jars import check_jars
 from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cli.check.runs import check_runs
 from tidegate.platform.cli.commands.doctor_logs import LogDoctor
@@ -247,33 +247,6 @@ def check_stream(delta: Delta) -> str:
             "an object that was overwritten, and a load asks S3 for the status of each file. Set it to classic"
         )
     return f"{_STREAM} is classic"
-
-
-def check_jars(delta: Delta) -> str:
-    """Check which jars the server commits with.
-
-    Raises:
-        Failed: a jar is missing, or the version of ours or of Delta's is not the one in this Python.
-    """
-    try:
-        jars = delta.component_jars()
-    except PySparkException as error:
-        raise Failed(
-            f"the server does not know tidegate.system.jars ({first_line(error)}): its Tidegate jar is "
-            "missing or older than this program; build it with `make jars`"
-        ) from None
-    if missing := [component for component, jar in jars.items() if jar is None]:
-        raise Failed(f"the server has no {', '.join(missing)}: put all jars of `make jars` on its class path")
-    mine = f"tidegate-jvm-{version('tidegate')}.jar"
-    if jars["Tidegate"] != mine:
-        raise Failed(f"the server has {jars['Tidegate']}, this program needs {mine}: build it with `make jars`")
-    delta_version = version("delta-spark")
-    if not str(jars["Delta"]).endswith(f"-{delta_version}.jar"):
-        raise Failed(
-            f"the server has {jars['Delta']}, this Python has delta-spark {delta_version}: use the jars of "
-            "`make jars`, and the version of requirements/runtime.txt"
-        )
-    return ", ".join(jar for jar in jars.values() if jar)
 
 
 def check_table(entries: CommitTable) -> str:

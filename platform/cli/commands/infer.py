@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
-from tidegate.platform.bronze.prepare.formats.registry import READABLE
 from tidegate.platform.cli.answers.answer import Answer, print_answer
+from tidegate.platform.cli.commands.sniffers import sniff_file
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.fields import Bucket, convert_value
@@ -130,7 +130,7 @@ def _look(guess: Guess, files: Files) -> None:
         try:
             if guess.format is None:
                 guess.format = format_of_bytes(sample.text()[0])
-            sniffed = READABLE[guess.format].sniff(sample)
+            sniffed = sniff_file(guess.format, sample)
         except StoreError:
             raise
         except Exception as error:  # A file may hold anything, and the others are looked at.

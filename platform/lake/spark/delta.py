@@ -24,6 +24,7 @@ from tidegate.platform.lake.spark.results import (
     CompactionResult,
     Merge,
     Merging,
+    ServerJar,
     TableState,
 )
 from tidegate.platform.lake.spark.session import apply_settings, override_settings, probe
@@ -80,9 +81,13 @@ class Delta:
         probe(self.remote)
         self.session.sql("SELECT 1").collect()
 
-    def component_jars(self) -> dict[str, str | None]:
+    def component_jars(self) -> dict[str, ServerJar | None]:
         """Return the jars on the server that contain the classes of a commit, by component; None for a missing one."""
-        return {row["component"]: row["jar"] for row in self._procedures.call("jars")}
+        rows = [row.asDict() for row in self._procedures.call("jars")]
+        # A jar of an earlier version says no hash.
+        return {
+            row["component"]: None if row["jar"] is None else ServerJar(row["jar"], row.get("sha256")) for row in rows
+        }
 
     def commit_table(self) -> CommitTableAddress:
         """Return the DynamoDB table that the server's log store uses. The settings of this process play no part."""

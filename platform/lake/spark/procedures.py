@@ -37,7 +37,7 @@ class Procedures:
         if len(rows) != 1:
             raise ConfigurationError(
                 f"tidegate.system.{procedure} returned {len(rows)} rows instead of one: the jars on the "
-                "Spark server do not belong to this version of Tidegate; rebuild them with `make jars`"
+                "Spark server do not belong to this version of Tidegate; take those of `tidegate jars export`"
             )
         return rows[0]
 

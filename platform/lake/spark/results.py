@@ -205,3 +205,16 @@ class CompactionResult:
 
     added: int
     removed: int
+
+
+@dataclass(frozen=True)
+class ServerJar:
+    """A jar of the server.
+
+    Attributes:
+        name: its file name.
+        sha256: of its bytes, in hexadecimal; None if the server does not say it.
+    """
+
+    name: str
+    sha256: str | None = None

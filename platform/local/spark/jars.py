@@ -1,4 +1,4 @@
-"""Finds the JDK, the folder of built jars, and the archive of their classes.
+"""Finds the folder of jars, and the archive of their classes.
 
 With the archive the JVM need not read and verify the classes again at each start (JEP 350). Spark, Delta and the AWS
 SDK are some twenty thousand classes in three hundred jars. Without the archive a server spends its first minute on
@@ -7,16 +7,28 @@ reading them (decision 23). `make class-archive` writes the archive; it is optio
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-import re
-import shutil
 import subprocess
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 
+from tidegate import __version__
 from tidegate.platform.core.errors import UnavailableError
+from tidegate.platform.local.spark.java import require_java
 
-_DIST = Path(__file__).resolve().parents[2] / "jvm" / "target" / "dist"
-_OLDEST_JAVA = 17
+#: The jar of this project, in the version of this program.
+OWN_JAR = f"tidegate-jvm-{__version__}.jar"
+_PACKAGE = "tidegate-jars"
+_INSTALL = f"`pip install '{_PACKAGE}=={__version__}'`"
+_PLATFORM = Path(__file__).resolve().parents[2]
+_TARGET = _PLATFORM / "jvm" / "target"
+#: Written into the wheel by `make wheels`; a checkout has none.
+_LIST = _PLATFORM / "jars.json"
 
 _NAME = "spark-classes.jsa"
 #: JVM option of a server whose classes will be archived.
@@ -24,42 +36,89 @@ RECORDING = "-XX:+RecordDynamicDumpInfo"
 
 
 def jars_folder() -> Path:
-    """Return the folder of the jars that Spark needs besides its own: `TIDEGATE_JARS`, or the output of `make jars`.
+    """Return the folder of the jars that Spark needs besides its own: `TIDEGATE_JARS`, or that of `own_jars`.
 
     Raises:
-        UnavailableError: the folder is missing or has no Delta jar.
+        UnavailableError: the folder is missing, has no Delta jar, or has the jars of another version.
     """
-    override = os.environ.get("TIDEGATE_JARS")
-    folder = Path(override).resolve() if override else _DIST
-    if not any(folder.glob("delta-spark_*.jar")):
-        source = (
-            "TIDEGATE_JARS names this folder: correct or unset it"
-            if override
-            else "run `make jars` in a checkout; elsewhere set TIDEGATE_JARS to a folder with these jars"
-        )
-        raise UnavailableError(f"the JVM jars are missing: no delta-spark jar in {folder}; {source}")
-    return folder
+    if override := os.environ.get("TIDEGATE_JARS"):
+        cure = "TIDEGATE_JARS names this folder: unset it, or name one that `tidegate jars export` filled"
+        return _check_folder(Path(override).resolve(), cure)
+    return own_jars()
 
 
-def require_java() -> Path:
-    """Return the `java` that Spark will run on, from JAVA_HOME or else from PATH.
+def own_jars() -> Path:
+    """Return the folder of the jars that belong to this program: of the package `tidegate-jars`, or of `make jars`.
 
     Raises:
-        UnavailableError: there is no Java, or it is too old.
+        UnavailableError: the folder is missing, has no Delta jar, or has the jars of another version.
     """
-    home = os.environ.get("JAVA_HOME")
-    found = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    if found is None or not Path(found).exists():
-        where = f"JAVA_HOME={home} has no bin/java" if home else "no `java` on PATH"
-        raise UnavailableError(f"no Java found ({where}): install JDK 17, e.g. `apt-get install openjdk-17-jdk`")
+    package = _package()
+    if package is None:
+        return _check_folder(_TARGET / "dist", f"run {_INSTALL}; in a checkout `make jars`")
     try:
-        text = subprocess.run([found, "-version"], capture_output=True, text=True, timeout=30, check=True).stderr
-    except (OSError, subprocess.SubprocessError) as error:
-        raise UnavailableError(f"{found} does not run ({error}): install JDK 17") from None
-    version = re.search(r'version "(?:1\.)?(\d+)', text)
-    if version is None or int(version[1]) < _OLDEST_JAVA:
-        raise UnavailableError(f"{found} is {text.splitlines()[0]}: Spark 4 needs JDK 17 or newer, install it")
-    return Path(found)
+        installed = version(_PACKAGE)
+    except PackageNotFoundError:
+        installed = "of no version"
+    if installed != __version__:
+        raise UnavailableError(
+            f"tidegate {__version__} needs the jars of its own version, and {_PACKAGE} {installed} is installed: "
+            f"run {_INSTALL}"
+        )
+    return _check_folder(package / "jars", f"run {_INSTALL} with `--force-reinstall`")
+
+
+def log_store_jar() -> Path:
+    """Return the jar of the log stores alone.
+
+    Raises:
+        UnavailableError: there is none.
+    """
+    package = _package()
+    jar = (package or _TARGET) / "log-store" / OWN_JAR.replace(".jar", "-log-store.jar")
+    if not jar.is_file():
+        raise UnavailableError(f"there is no {jar}: run {_INSTALL}; in a checkout `make jars`")
+    return jar
+
+
+@cache
+def known_jars() -> Mapping[str, str]:
+    """Return the SHA-256 of each jar that this program was built with, by file name; nothing in a checkout."""
+    try:
+        found: dict[str, str] = json.loads(_LIST.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    return found
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def other_build(found: str, wanted: str) -> str:
+    """Return what a person reads about a jar of the right name, and other bytes."""
+    return f"another build of {OWN_JAR} (SHA-256 {found[:12]}…) than this program was built with ({wanted[:12]}…)"
+
+
+def _package() -> Path | None:
+    spec = find_spec("tidegate_jars")
+    return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
+
+
+def _check_folder(folder: Path, cure: str) -> Path:
+    if not any(folder.glob("delta-spark_*.jar")):
+        raise UnavailableError(f"the JVM jars are missing: no delta-spark jar in {folder}; {cure}")
+    ours = sorted(path.name for path in folder.glob("tidegate-jvm-*.jar"))
+    if ours != [OWN_JAR]:
+        raise UnavailableError(
+            f"{folder} has {' and '.join(ours) or 'no jar of Tidegate'}, this program needs {OWN_JAR} alone; {cure}"
+        )
+    wanted = known_jars().get(OWN_JAR)
+    if wanted is not None and (found := sha256(folder / OWN_JAR)) != wanted:
+        raise UnavailableError(f"{folder} has {other_build(found, wanted)}; {cure}")
+    return folder
 
 
 def class_archive(jars: Path) -> Path | None:

@@ -25,7 +25,8 @@ from tidegate.platform.local.process.ports import (
 )
 from tidegate.platform.local.process.process import Process, spawn
 from tidegate.platform.local.spark.conf import spark_conf
-from tidegate.platform.local.spark.jars import class_archive, jars_folder, require_java
+from tidegate.platform.local.spark.jars import class_archive, jars_folder
+from tidegate.platform.local.spark.java import java_environ, require_java
 from tidegate.platform.local.spark.server_settings import LOG_STORE, log4j_properties, properties_text
 
 _SERVER_CLASS = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -89,7 +90,7 @@ class ConnectServer(ABC):
                 process is left running.
         """
         jars = jars_folder()
-        require_java()
+        java = require_java()
         require_free(self.port, "Spark Connect server", self._port_option)
         if self._held is None:
             self._held = hold_for_localhost(self.port, "Spark Connect server", self._port_option)
@@ -100,7 +101,11 @@ class ConnectServer(ABC):
         properties.write_text(properties_text(self._settings(jars)))
         spark = spark_home()
         self.process = spawn(
-            self.name, server_command(spark, properties), log=self._log, env=self._environ(spark), cwd=self.home
+            self.name,
+            server_command(spark, properties),
+            log=self._log,
+            env={**self._environ(spark), **java_environ(java, self.home / "java")},
+            cwd=self.home,
         )
         try:
             self._wait_ready(self.process, time.monotonic() + deadline, deadline)

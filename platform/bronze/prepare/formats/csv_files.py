@@ -19,7 +19,6 @@ from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import BadValue, Misfit
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
-from tidegate.platform.core.infer.text_format import FileSample, SniffedFile, sniff_csv
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import Decimal, Field, Simple, Type, fold_name
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS, check_names
@@ -70,11 +69,6 @@ class Csv(Format):
         unnamed = tuple(place for place, cell in enumerate(rows[0]) if options.header and not cell.lstrip("\ufeff"))
         by_line = seems_by_line(head, whole, options)
         return Look(names, None if plain else _PlainText(options), by_line, trailing, unnamed)
-
-    def sniff(self, sample: FileSample) -> SniffedFile:
-        """Return columns, the options that the file needs, and problems, from its first rows."""
-        head, whole = sample.text()
-        return sniff_csv(head, whole=whole)
 
     def doubts(self, key: str, head: bytes, whole: bool, spec: TableSpec, schema: TableSchema) -> list[str]:
         """Return doubts about a header that looks like values, and columns that are text because of a few cells."""

@@ -18,8 +18,6 @@ from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import Misfit
-from tidegate.platform.core.infer.avro_schema import HEAD_BYTES, schema_of_file
-from tidegate.platform.core.infer.text_format import FileSample, SniffedFile, check_names
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import Field, fold_name
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -84,12 +82,6 @@ class Avro(DeclaredColumns):
 
     file_format = FORMATS["avro"]
     readers = ("avro",)
-
-    def sniff(self, sample: FileSample) -> SniffedFile:
-        """Return the columns that the schema in the header declares, and problems of their names."""
-        schema = schema_of_file(sample.first_bytes(HEAD_BYTES))
-        columns = {field.name: field.type.sql() for field in schema.columns()}
-        return SniffedFile(columns, problems=check_names(list(columns), loaded=True), stated=schema.stated_columns())
 
 
 class Orc(DeclaredColumns):

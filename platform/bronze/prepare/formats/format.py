@@ -13,7 +13,6 @@ from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.plan import Candidate
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.parquet.footer import Footer
-from tidegate.platform.core.infer.text_format import FileSample, SniffedFile
 from tidegate.platform.core.keys.file_format import FileFormat
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.table_schema import Policy, TableSchema
@@ -154,14 +153,6 @@ class Format(ABC):
             Misfit: the file cannot be read; the message is the reason.
         """
         return Look()
-
-    def sniff(self, sample: FileSample) -> SniffedFile:
-        """Return what `tidegate infer` reports of a file: nothing, if its first load shows all of it.
-
-        Raises:
-            ValueError: the file cannot be read; the message is the problem.
-        """
-        return SniffedFile()
 
     def add_declared_columns(
         self, access: FileAccess, files: Sequence[SourceFile], prepared: PreparedBatch

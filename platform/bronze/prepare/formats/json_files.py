@@ -15,7 +15,6 @@ from tidegate.platform.bronze.prepare.formats.format import Format, Known, Look,
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.events.row_queue import ROW_COLUMNS
-from tidegate.platform.core.infer.text_format import FileSample, SniffedFile, sniff_json
 from tidegate.platform.core.json_scanner import TooDeep, json_end
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import MAX_LEVELS, Array, Field, Map, Simple, Struct, fold_name
@@ -42,11 +41,6 @@ class Json(Format):
         if is_utf_16(head):
             return Look(rewrite=Utf8(), by_line=False)
         return Look(names=_first_names(head), by_line=is_by_line(head, whole=whole))
-
-    def sniff(self, sample: FileSample) -> SniffedFile:
-        """Return columns and problems from the first objects."""
-        head, whole = sample.text()
-        return sniff_json(head, whole=whole)
 
     def infer(self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known) -> list[Field]:
         """Return the columns of all objects. A field that is null everywhere has no type yet and is left out.

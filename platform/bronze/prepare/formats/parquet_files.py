@@ -11,15 +11,8 @@ from tidegate.platform.bronze.prepare.formats.format import SourceFile
 from tidegate.platform.bronze.prepare.parquet_candidates import check_both, copy_files, parquet_footers
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.errors import BadParquet, Misfit
-from tidegate.platform.core.files.parquet.footer import footer_metadata
-from tidegate.platform.core.infer.avro_schema import read_stated_columns
-from tidegate.platform.core.infer.text_format import FileSample, SniffedFile, check_names
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.lake.parquet.copies import copy_parquet
-from tidegate.platform.lake.parquet.footers import read_footers
-
-#: Bytes read at the end of a sample: footers of some thousand columns fit.
-_TAIL_BYTES = 1 << 20
 
 
 class Parquet(DeclaredColumns):
@@ -27,17 +20,6 @@ class Parquet(DeclaredColumns):
 
     file_format = FORMATS["parquet"]
     readers = ("parquet",)
-
-    def sniff(self, sample: FileSample) -> SniffedFile:
-        """Return the columns that the footer declares, and problems of their names."""
-        tail = sample.last_bytes(_TAIL_BYTES)
-        (footer,) = read_footers([(tail, sample.size)])
-        if isinstance(footer, BadParquet):
-            raise footer
-        columns = {field.name: field.type.sql() for field in footer.fields}
-        # A footer that a child has read without harm is safe to read here.
-        stated = read_stated_columns(footer_metadata(tail))
-        return SniffedFile(columns, problems=check_names(list(columns), loaded=False), stated=stated)
 
     def add_declared_columns(
         self, access: FileAccess, files: Sequence[SourceFile], prepared: PreparedBatch

@@ -20,6 +20,19 @@ from tidegate.platform.cli.terminal import command_console
 from tidegate.platform.core.errors import BadSetting, BadValue, ConfigurationError, DataError, UnavailableError
 from tidegate.platform.lake.aws.s3 import StoreError
 
+#: Runs a command where Spark's and Dagster's packages cannot be imported.
+_WITHOUT_SPARK = """
+import sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("pyspark", "py4j", "grpc", "delta", "dagster", "dagster_pyspark", "dagster_aws"):
+            raise ImportError(f"{name} must not be imported")
+
+sys.meta_path.insert(0, Refuse())
+from tidegate.platform.cli.main import main
+main()
+"""
 _WAITS = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell starts a background job
@@ -121,3 +134,17 @@ def test_a_shell_completes_commands_and_options(typed: str, completed: str) -> N
     words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
     answer = CliRunner().invoke(app, [], prog_name="tidegate", env={"_TIDEGATE_COMPLETE": "complete_bash", **words})
     assert answer.output.split() == [completed]
+
+
+def test_infer_needs_no_spark_and_no_dagster(tmp_path: Path) -> None:
+    """It is the first command of a person who has nothing yet. PySpark alone has 485 MB."""
+    (tmp_path / "orders").mkdir()
+    (tmp_path / "orders" / "a.json").write_text('{"id": 1}\n')
+    (tmp_path / "lines").mkdir()
+    (tmp_path / "lines" / "a.csv").write_text("id,at\n1,2\n")
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_SPARK, "infer", str(tmp_path)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert "name: orders" in done.stdout
+    assert "at: bigint" in done.stdout

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException
 
+from tidegate.platform.cli.check import jars as jars_check
 from tidegate.platform.cli.check.findings import Failed, Warned
+from tidegate.platform.cli.check.jars import check_jars
 from tidegate.platform.cli.commands.doctor import (
     DYNAMODB_STORE,
-    check_jars,
     check_listing,
     check_settings,
     check_store,
@@ -22,9 +23,15 @@ from tidegate.platform.cli.commands.doctor import (
 )
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.aws.commit_table import CommitTableAddress
+from tidegate.platform.lake.spark.results import ServerJar
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
+from tidegate.platform.local.spark.jars import OWN_JAR
 
-GOOD = {"Tidegate": f"tidegate-jvm-{version('tidegate')}.jar", "Delta": "delta-spark_4.2_2.13-4.4.0.jar"}
+GOOD = {
+    "Tidegate": ServerJar(f"tidegate-jvm-{version('tidegate')}.jar", "aa"),
+    "Delta": ServerJar("delta-spark_4.2_2.13-4.4.0.jar", "bb"),
+    "S3A": ServerJar("hadoop-aws-3.5.0.jar", "cc"),
+}
 
 
 _NAMES = {
@@ -155,25 +162,45 @@ def check(jars: Any) -> str:
 
 
 def test_jars_are_listed() -> None:
-    assert check(GOOD) == ", ".join(GOOD.values())
+    assert check(GOOD) == ", ".join(jar.name for jar in GOOD.values())
 
 
 @pytest.mark.parametrize(
     ("jars", "why"),
     [
-        ({**GOOD, "Delta": None}, "the server has no Delta: put all jars"),
+        ({**GOOD, "Delta": None}, "the server has no Delta: put those that `tidegate jars export DIR` writes"),
         (
-            {**GOOD, "Delta": "delta-spark_4.2_2.13-4.4.1.jar"},
-            r"the server has delta-spark_4\.2_2\.13-4\.4\.1\.jar, this Python has delta-spark 4\.4\.0: use",
+            {**GOOD, "Delta": ServerJar("delta-spark_4.2_2.13-4.4.1.jar")},
+            r"the server has delta-spark_4\.2_2\.13-4\.4\.1\.jar, this Python has delta-spark 4\.4\.0: put",
         ),
-        ({**GOOD, "Tidegate": "tidegate-jvm-0.0.1.jar"}, "the server has tidegate-jvm-0.0.1.jar, this program needs"),
+        (
+            {**GOOD, "Tidegate": ServerJar("tidegate-jvm-0.0.1.jar")},
+            rf"the server has tidegate-jvm-0\.0\.1\.jar, this program needs {OWN_JAR}: put those that",
+        ),
         (AnalysisException("no procedure jars\nat …"), r"does not know tidegate.system.jars \(no procedure jars\)"),
     ],
 )
 def test_missing_and_old_jars_say_what_to_do(jars: Any, why: str) -> None:
     with pytest.raises(Failed, match=why) as caught:
         check(jars)
-    assert "make jars" in str(caught.value)
+    assert "tidegate jars export" in str(caught.value)
+
+
+def test_jars_of_another_build_are_found_by_their_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {jar.name: str(jar.sha256) for jar in GOOD.values()}
+    monkeypatch.setattr(jars_check, "known_jars", lambda: known)
+    assert check(GOOD) == ", ".join(known)
+    assert check({component: ServerJar(jar.name) for component, jar in GOOD.items()}) == ", ".join(known)
+    with pytest.raises(Failed, match=rf"another build of {OWN_JAR} \(SHA-256 dd…\) than this .* \(aa…\): put those"):
+        check({**GOOD, "Tidegate": ServerJar(OWN_JAR, "dd")})
+    for jar, said in (
+        (ServerJar("hadoop-aws-3.4.2.jar", "cc"), "has hadoop-aws-3.4.2.jar instead of hadoop-aws-3.5.0.jar, which"),
+        (ServerJar("hadoop-aws-3.5.0.jar", "dd"), r"a hadoop-aws-3.5.0.jar of other bytes \(SHA-256 dd…\) than cc…"),
+    ):
+        with pytest.raises(Warned, match=said):
+            check({**GOOD, "S3A": jar})
+    # The SDK in one jar, as another Spark may have it, is not another version of a jar that we know.
+    assert check({**GOOD, "AWS SDK for DynamoDB": ServerJar("bundle-2.35.4.jar", "dd")}).endswith("bundle-2.35.4.jar")
 
 
 def test_the_table_of_entries_is_the_server_s_not_this_process_s(monkeypatch: pytest.MonkeyPatch) -> None:

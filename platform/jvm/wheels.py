@@ -1,0 +1,108 @@
+"""Build the wheels of Tidegate and of its jars into a folder: `python platform/jvm/wheels.py build/dist`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import tidegate
+from tidegate.platform.local.spark.jars import OWN_JAR, sha256
+
+ROOT = Path(__file__).resolve().parents[2]
+WHEEL = ROOT / "platform" / "jvm" / "wheel"
+TARGET = ROOT / "platform" / "jvm" / "target"
+#: setuptools builds what is in the working directory.
+BUILD = "import sys; from setuptools import build_meta; print(build_meta.build_wheel(sys.argv[1]))"
+#: The time of each file in the wheels, as in our jars: the files of one commit have the same bytes.
+EPOCH = "1767225600"
+
+
+def main() -> None:
+    """Build both wheels, and print their paths."""
+    folder = Path(sys.argv[1])
+    for path in (build_jars(folder), build_program(folder)):
+        print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
+
+
+def jars() -> dict[str, Path]:
+    """Return the jars of the build by file name: those of a server, and that of the log stores.
+
+    Raises:
+        FileNotFoundError: there is no jar of this version.
+    """
+    found = {path.name: path for path in sorted((TARGET / "dist").glob("*.jar"))}
+    (alone,) = (TARGET / "log-store").glob("*.jar")
+    if OWN_JAR not in found:
+        raise FileNotFoundError(f"no {OWN_JAR} in {TARGET / 'dist'}: the version in pom.xml is another one")
+    return found | {alone.name: alone}
+
+
+def build_jars(folder: Path) -> Path:
+    """Build the wheel of the jars into a folder, and return its path."""
+    with tempfile.TemporaryDirectory(prefix="tidegate-wheel-") as temporary:
+        source = Path(temporary) / "source"
+        shutil.copytree(WHEEL, source, ignore=shutil.ignore_patterns("__pycache__", "licences.toml"))
+        shutil.copy(ROOT / "LICENSE", source)
+        (source / "VERSION").write_text(tidegate.__version__)
+        (source / "NOTICE").write_text("".join(notice(jars())))
+        for path in jars().values():
+            place = source / "tidegate_jars" / ("jars" if path.parent.name == "dist" else path.parent.name)
+            place.mkdir(exist_ok=True)
+            shutil.copy(path, place)
+        return _build_wheel(source, folder)
+
+
+def build_program(folder: Path) -> Path:
+    """Build the wheel of the program, which knows the jars of this build, into a folder, and return its path.
+
+    From a copy: the folder of an earlier build may have files that were deleted since.
+    """
+    with tempfile.TemporaryDirectory(prefix="tidegate-wheel-") as temporary:
+        source = Path(temporary) / "source"
+        shutil.copytree(ROOT / "tidegate", source / "tidegate", ignore=shutil.ignore_patterns("jvm", "__pycache__"))
+        for file in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+            shutil.copy(ROOT / file, source)
+        known = {name: sha256(path) for name, path in jars().items()}
+        (source / "tidegate" / "platform" / "jars.json").write_text(json.dumps(known, indent=2))
+        return _build_wheel(source, folder)
+
+
+def notice(found: Mapping[str, Path]) -> Iterator[str]:
+    """Return the lines that name each jar, its licence, its source and its SHA-256.
+
+    Raises:
+        ValueError: the licence of a jar is unknown.
+    """
+    yield "tidegate-jars\n\nThis wheel has the jars below, as their projects publish them. Their own LICENSE and\n"
+    yield "NOTICE are in each jar, below META-INF or at its root. The text of the Apache License 2.0 is in LICENSE.\n"
+    licences = tomllib.loads((WHEEL / "licences.toml").read_text(encoding="utf-8"))
+    for name, path in found.items():
+        known = [(start, licence, origin) for licence, of in licences.items() for start, origin in of.items()]
+        fitting = [each for each in known if name.startswith(each[0])]
+        if not fitting:
+            raise ValueError(f"{name}: name its licence in platform/jvm/wheel/licences.toml")
+        _, licence, origin = max(fitting, key=lambda each: len(each[0]))
+        yield f"\n{name}\n  licence: {licence}\n  source: {origin}\n  SHA-256: {sha256(path)}\n"
+
+
+def _build_wheel(source: Path, folder: Path) -> Path:
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    environ = {"SOURCE_DATE_EPOCH": EPOCH, **os.environ}
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD, folder], cwd=source, env=environ, capture_output=True, text=True, timeout=300
+    )
+    if done.returncode != 0:
+        raise ChildProcessError(f"setuptools cannot build {source.name}: {done.stderr}")
+    return folder / done.stdout.splitlines()[-1]
+
+
+if __name__ == "__main__":
+    main()
