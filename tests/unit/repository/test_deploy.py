@@ -1,0 +1,87 @@
+"""What deploy/ has agrees with the commands, the pages and itself."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import subprocess
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+DEPLOY = ROOT / "deploy"
+UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
+COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text(encoding="utf-8"))
+SERVICES: dict[str, Any] = COMPOSE["services"]
+AWS = (ROOT / "docs" / "operate" / "aws.md").read_text(encoding="utf-8")
+ENVIRONMENT = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
+
+
+def variables(path: Path) -> set[str]:
+    """Return the variables of a file of an environment, those behind a comment sign too."""
+    return set(re.findall(r"^(?:# )?([A-Z][A-Z_]+)=", path.read_text(encoding="utf-8"), re.MULTILINE))
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
+def test_a_unit_runs_a_command_of_the_pages_without_root(unit: Path) -> None:
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    parser.optionxform = str  # type: ignore[assignment]
+    parser.read(unit, encoding="utf-8")
+    service = parser["Service"]
+    command = service["ExecStart"].removeprefix("/opt/tidegate/bin/").split(" --")[0]
+    assert f"\n{command}" in AWS
+    assert (service["User"], service["Restart"]) == ("tidegate", "always")
+    assert service["EnvironmentFile"] == "/etc/tidegate/tidegate.env"
+    if "webserver" in command:
+        assert "--host 127.0.0.1" in service["ExecStart"]
+
+
+def test_the_environment_of_the_units_is_documented() -> None:
+    for name in variables(DEPLOY / "systemd" / "tidegate.env.example"):
+        assert f"`{name}`" in ENVIRONMENT, name
+
+
+def test_compose_asks_for_each_variable_and_has_no_secret() -> None:
+    text = (DEPLOY / "compose" / "compose.yaml").read_text(encoding="utf-8")
+    asked = set(re.findall(r"\$\{([A-Z_]+):\?", text))
+    assert asked == set(re.findall(r"\$\{?([A-Z_]+)", text)) == variables(DEPLOY / "compose" / ".env.example")
+    for secret in ("POSTGRES_PASSWORD", "UI_PASSWORD_HASH"):
+        assert f"\n{secret}=\n" in (DEPLOY / "compose" / ".env.example").read_text(encoding="utf-8")
+    proxied = set(re.findall(r"\{\$([A-Z_]+)\}", (DEPLOY / "compose" / "Caddyfile").read_text(encoding="utf-8")))
+    assert proxied == set(SERVICES["proxy"]["environment"])
+
+
+def test_only_the_proxy_can_be_reached_and_it_asks_for_a_login() -> None:
+    assert [name for name, service in SERVICES.items() if "ports" in service] == ["proxy"]
+    others = {name: service["network_mode"] for name, service in SERVICES.items() if name != "proxy"}
+    assert set(others.values()) == {"service:proxy"}
+    caddy = (DEPLOY / "compose" / "Caddyfile").read_text(encoding="utf-8")
+    assert caddy.index("basic_auth") < caddy.index("reverse_proxy 127.0.0.1:3000")
+    entrypoint = (DEPLOY / "image" / "entrypoint").read_text(encoding="utf-8")
+    assert "${TIDEGATE_UI_HOST:-127.0.0.1}" in entrypoint
+    assert "${TIDEGATE_UI_PORT:-3000}" in entrypoint
+
+
+def test_the_image_gets_what_it_copies_and_runs_without_root() -> None:
+    dockerfile = (DEPLOY / "image" / "Dockerfile").read_text(encoding="utf-8")
+    context = [
+        line[1:] for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines() if line[:1] == "!"
+    ]
+    copied = [word for line in re.findall(r"^COPY (.*)", dockerfile, re.MULTILINE) for word in line.split()[:-1]]
+    copied = [word for word in copied if not word.startswith("--")]
+    assert sorted(copied) == sorted(context)
+    for word in (word for word in copied if "*" not in word):
+        assert (ROOT / word).is_file()
+    assert fnmatch("build/dist/tidegate-0.1.0-py3-none-any.whl", next(word for word in copied if "*" in word))
+    assert dockerfile.index("USER 10001") < dockerfile.index("ENTRYPOINT")
+    assert "--require-hashes" in dockerfile
+
+
+def test_the_entrypoint_is_a_script_that_bash_reads() -> None:
+    path = DEPLOY / "image" / "entrypoint"
+    assert path.stat().st_mode & 0o111
+    subprocess.run(["bash", "-n", str(path)], check=True, timeout=30)
