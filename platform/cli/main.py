@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import traceback
+from typing import Annotated
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
@@ -26,7 +27,6 @@ from tidegate.platform.lake.aws.s3 import StoreError
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="S3 event notifications become Delta tables, as Dagster assets.",
 )
 
 # `tidegate --help` lists the commands in this order. A group without a name is not a command of its own.
@@ -37,6 +37,29 @@ app.add_typer(inventories, name="inventory")
 app.add_typer(catalogs, name="catalog")
 app.add_typer(jars, name="jars")
 app.add_typer(changes)
+
+
+def _print_versions(wanted: bool) -> None:
+    if wanted:
+        from tidegate.platform.cli.commands.versions import version_lines
+
+        print("\n".join(version_lines()))
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_versions,
+            is_eager=True,
+            help="Print the versions of everything that works together here.",
+        ),
+    ] = False,
+) -> None:
+    """S3 event notifications become Delta tables, as Dagster assets."""
 
 
 def explain_error(error: Exception) -> str:

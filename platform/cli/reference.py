@@ -15,7 +15,8 @@ from tidegate.platform.cli.main import app
 _HEAD = """\
 # Commands
 
-`make commands` writes this page; do not edit it. `tidegate <command> --help` shows the same texts.
+`make commands` writes this page; do not edit it. `tidegate <command> --help` shows the same texts. `tidegate --version`
+prints the versions of everything that works together on this machine.
 
 An option without a default takes no value. `--no-…` next to an option turns it off.
 """

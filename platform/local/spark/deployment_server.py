@@ -88,10 +88,11 @@ class DeployedServer(ConnectServer):
             )
         if token.source is not None:
             make_token_file(token.source)
-        remote = SparkRemote(f"sc://localhost:{wanted.port}", token.token, token.source)
+        # The server keeps this token, whatever its file has later.
+        self._token = token.source.read() if token.source else str(token.token)
+        remote = SparkRemote(f"sc://localhost:{wanted.port}", self._token)
         super().__init__(home, remote, wanted.port, "--port", on_ready, None)
         self._wanted = wanted
-        self._token = token.source.read() if token.source else str(token.token)
 
     def _settings(self, jars: Path) -> dict[str, str]:
         archive = class_archive(jars)

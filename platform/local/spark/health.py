@@ -17,7 +17,7 @@ class ServerHealth:
     """What is known of a server. All methods may be called by any thread."""
 
     def __init__(self) -> None:
-        self._answered = time.monotonic()
+        self._answered: float | None = None
         self._trouble = "the server is starting"
 
     def note_answer(self) -> None:
@@ -34,8 +34,10 @@ class ServerHealth:
 
     def liveness(self) -> str:
         """Return why the server should be started again; empty if it should not."""
+        if self._answered is None:
+            return ""  # A start has a deadline of its own.
         silent = time.monotonic() - self._answered
-        return f"no answer for {silent:.0f} s: {self._trouble}" if self._trouble and silent > _DEAD_SECONDS else ""
+        return f"no answer for {silent:.0f} s: {self._trouble}" if silent > _DEAD_SECONDS else ""
 
 
 class HealthPages(RunningServer):
