@@ -16,7 +16,6 @@ def run_export(console: Console, folder: Path, *, log_store: bool) -> None:
     """Copy the jars, and print the settings that they need. Jars of the same names are replaced.
 
     Args:
-        console: takes the output.
         folder: takes the jars; made if it is missing.
         log_store: copy the jar of the log stores alone.
 

@@ -19,7 +19,6 @@ def sniff_file(format: str, sample: FileSample) -> SniffedFile:
 
     Args:
         format: as lake.yaml names it.
-        sample: the file.
 
     Raises:
         ValueError: the file cannot be read; the message is the problem.
