@@ -49,7 +49,6 @@ def stack_template(config: LakeConfig, created: Collection[str], trust: Trust) -
     """Return the template.
 
     Args:
-        config: the lake.
         created: source buckets that the stack makes. The others exist, and their owner gives them a notification and a
             policy.
         trust: who takes the roles.

@@ -14,6 +14,7 @@ from tidegate.platform.cloud.template import stack_template
 from tidegate.platform.cloud.trust import Trust
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.health.alarms import without_dead_letters
+from tidegate.platform.core.wording import command
 
 
 def run_stack_template(lake: Path, created: Sequence[str], trust: str) -> None:
@@ -34,7 +35,7 @@ def run_stack_template(lake: Path, created: Sequence[str], trust: str) -> None:
         if bucket not in created:
             _say(
                 f"bucket {bucket} is not in the stack, which leaves it as it is. Once the stack exists, print its "
-                f"notifications: tidegate stack --notification {bucket}"
+                f"notifications: {command('stack', '--notification', bucket)}"
             )
     for queue in without_dead_letters(config):
         _say(f"the dead-letter queue of {queue} is named {queue}-dlq: add `dlq: {queue}-dlq` to it in {lake}")
