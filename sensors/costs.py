@@ -3,6 +3,7 @@
 import dagster as dg
 
 from tidegate.assets.keys import LakeNames
+from tidegate.assets.runs.executor import run_executor
 from tidegate.platform.core.config.lake import LakeConfig
 
 
@@ -17,7 +18,7 @@ def build_costs_schedules(config: LakeConfig) -> list[dg.ScheduleDefinition]:
             job=dg.define_asset_job(
                 names.name("lake_costs_job"),
                 selection=[names.lake_costs],
-                executor_def=dg.in_process_executor,
+                executor_def=run_executor,
                 description="Computes what the tables of the lake cost.",
             ),
             cron_schedule=config.costs.schedule,

@@ -3,6 +3,7 @@
 import dagster as dg
 
 from tidegate.assets.keys import LakeNames
+from tidegate.assets.runs.executor import run_executor
 from tidegate.platform.core.config.lake import LakeConfig
 
 
@@ -15,7 +16,7 @@ def build_storage_schedules(config: LakeConfig) -> list[dg.ScheduleDefinition]:
             job=dg.define_asset_job(
                 names.name(f"storage_{spec.name}_job"),
                 selection=names.reports(spec.name),
-                executor_def=dg.in_process_executor,
+                executor_def=run_executor,
                 description=f"Reports on the objects in the table of inventories {spec.name}.",
             ),
             cron_schedule=spec.storage_reports.schedule,

@@ -5,6 +5,7 @@ from typing import Any
 import dagster as dg
 
 from tidegate.assets.keys import BRONZE_JOB, LakeNames
+from tidegate.assets.runs.executor import run_executor
 from tidegate.platform.core.config.lake import LakeConfig
 
 
@@ -14,6 +15,6 @@ def bronze_job(config: LakeConfig) -> Any:
     return dg.define_asset_job(
         names.name(BRONZE_JOB),
         selection=dg.AssetSelection.assets(names.bronze),
-        executor_def=dg.in_process_executor,
+        executor_def=run_executor,
         description="Brings one bronze table up to date with its inbox.",
     )
