@@ -1842,7 +1842,17 @@ MUTANTS = (
         "        if os.pread(file, len(_GIVEN_UP), 0) == _GIVEN_UP:\n",
         "        if not _GIVEN_UP:\n",
         (
-            "tests/unit/platform/launcher/test_run_locks.py::test_a_run_that_was_given_up_is_taken_by_no_process_and_has_not_died",
+            "tests/unit/assets/runs/test_run_locks.py::test_a_run_that_was_given_up_is_taken_by_no_process_and_has_not_died",
+        ),
+    ),
+    Mutant(
+        "a run of another machine is ended, though it may live",
+        3,
+        "_is_of_this_machine",
+        "    return words[2] == boot != _UNKNOWN_BOOT or words[3] == name\n",
+        "    return True\n",
+        (
+            "tests/unit/assets/runs/test_dead_runs.py::test_a_run_is_ended_if_its_process_died_on_this_machine_and_never_otherwise",
         ),
     ),
     Mutant(
