@@ -1,5 +1,5 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
-# They need Python 3.11, a JDK 17, Maven and make; everything else is installed here.
+# They need Python 3.11 to 3.14, a JDK 17, Maven and make; everything else is installed here.
 
 PYTHON ?= python3.11
 ifeq ($(shell command -v $(PYTHON) 2>/dev/null),)
@@ -54,8 +54,9 @@ test: ## Run every check and every test; installs what it needs
 smoke: $(BIN)/.dev $(DIST)/spark-classes.jsa ## Run the fast tests, and one file through the real pipeline: minutes
 	$(BIN)/python -m pytest $(PARALLEL) tests/unit tests/spark/commands/test_docs.py $(ARGS)
 
-matrix: $(OLDEST_DAGSTER)/.installed ## Run the tests that concern Dagster with the oldest Dagster that is allowed: minutes
+matrix: $(OLDEST_DAGSTER)/.installed ## Run the tests that concern Dagster with the oldest one, and the fast tests with each Python that is found: minutes
 	$(OLDEST_DAGSTER)/bin/python -m pytest $(PARALLEL) $(DAGSTER_TESTS) $(ARGS)
+	$(BIN)/python -m tests.matrix $(ARGS)
 
 mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Mutation tests: break each invariant in turn; some test must fail (ARGS="a word of its name")
 	$(BIN)/python -m tests.mutants $(ARGS)
@@ -111,7 +112,7 @@ commands: $(BIN)/.dev ## Write docs/reference/cli.md again, from the commands' o
 limits: $(BIN)/.dev ## Write docs/reference/limits.md again, from the tests that assert each limit
 	$(BIN)/python -m tests.support.limits > docs/reference/limits.md
 
-lock: $(BIN)/.dev ## Pin and hash requirements/*.in again
+lock: $(BIN)/.dev ## Pin and hash requirements/*.in again; one lock serves every Python
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 requirements/dev.in -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 -c requirements/dev.txt requirements/local.in -o requirements/local.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 -c requirements/dev.txt requirements/runtime.in -o requirements/runtime.txt
@@ -122,13 +123,18 @@ lock: $(BIN)/.dev ## Pin and hash requirements/*.in again
 	grep -oE '^[a-zA-Z0-9_.-]+(\[[a-z,0-9_-]+\])?==[^ ]+' requirements/dev.txt | grep -v '^dagster' > build/without-dagster.txt
 	$(BIN)/uv pip compile -q --python-version 3.11 -c build/without-dagster.txt requirements/dagster-oldest.in -o build/dagster-oldest.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-deps --generate-hashes --python-version 3.11 requirements/dagster-oldest.in -o requirements/dagster-oldest.txt
+	@# The hashes are those of every file of a release, so a lock serves each Python that needs the same packages.
+	@for python in 3.12 3.13 3.14; do for lock in dev local runtime deploy delta-rs; do \
+	  $(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version $$python -c requirements/$$lock.txt requirements/$$lock.in -o build/$$lock.txt \
+	    && cmp requirements/$$lock.txt build/$$lock.txt || { echo "error: with Python $$python, requirements/$$lock.in needs other packages than with 3.11"; exit 1; }; \
+	  done; done
 
 clean: ## Remove everything that was built (not the demo's state, which is .tidegate)
-	rm -rf $(VENV) $(DELTA_RS) $(OLDEST_DAGSTER) build platform/jvm/target platform/jvm/dynamodb-local/target platform/jvm/elasticmq/target *.egg-info
+	rm -rf $(VENV) $(DELTA_RS) $(OLDEST_DAGSTER) .venv-python-* build platform/jvm/target platform/jvm/dynamodb-local/target platform/jvm/elasticmq/target *.egg-info
 
 # The lock is complete, so pip need not resolve (--no-deps). The hashes are checked.
 $(BIN)/.runtime: requirements/local.txt pyproject.toml setup.py
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "error: Python 3.11 is needed, $(PYTHON) is `$(PYTHON) --version 2>&1`: install it, or run make PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' || { echo "error: Python 3.11, 3.12, 3.13 or 3.14 is needed, and $(PYTHON) is `$(PYTHON) --version 2>&1`: install one of them, or run make PYTHON=/path/to/it"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the Python packages (the first time pyspark takes a few minutes)"
 	$(BIN)/pip install -q --no-deps --require-hashes -r requirements/local.txt
@@ -181,7 +187,8 @@ $(DELTA_RS)/.installed: requirements/delta-rs.txt
 $(OLDEST_DAGSTER)/.installed: requirements/dagster-oldest.txt $(BIN)/.dev
 	test -x $(OLDEST_DAGSTER)/bin/python || $(PYTHON) -m venv $(OLDEST_DAGSTER)
 	$(OLDEST_DAGSTER)/bin/pip install -q --no-deps --require-hashes -r requirements/dagster-oldest.txt
-	echo "import site; site.addsitedir('$(abspath $(VENV))/lib/python3.11/site-packages')" > $(OLDEST_DAGSTER)/lib/python3.11/site-packages/first-environment.pth
+	packages=`$(OLDEST_DAGSTER)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib", vars={"base": "."}))'` && \
+	  echo "import site; site.addsitedir('$(abspath $(VENV))/$$packages')" > $(OLDEST_DAGSTER)/$$packages/first-environment.pth
 	touch $@
 
 .PHONY: ready-to-test every-group require-jvm chromium
