@@ -157,8 +157,8 @@ class Server(Settings):
         return self._answer
 
 
-def check(jars: Any) -> str:
-    return check_jars(Server(jars))  # type: ignore[arg-type]
+def check(jars: Any, spark: str = "4.2.0") -> str:
+    return check_jars(Server(jars), spark)  # type: ignore[arg-type]
 
 
 def test_jars_are_listed() -> None:
@@ -201,6 +201,19 @@ def test_jars_of_another_build_are_found_by_their_hashes(monkeypatch: pytest.Mon
             check({**GOOD, "S3A": jar})
     # The SDK in one jar, as another Spark may have it, is not another version of a jar that we know.
     assert check({**GOOD, "AWS SDK for DynamoDB": ServerJar("bundle-2.35.4.jar", "dd")}).endswith("bundle-2.35.4.jar")
+
+
+def test_the_jars_of_another_spark_are_named_with_the_command_that_builds_the_right_ones() -> None:
+    older = {**GOOD, "Delta": "delta-spark_4.1_2.13-4.4.0.jar"}
+    assert check(older, "4.1.1-amzn-0")
+    with pytest.raises(
+        Failed, match=r"the server is Spark 4\.1\.1 and has delta-spark_4\.2.*jar, which is for Spark 4\.2"
+    ):
+        check(GOOD, "4.1.1")
+    with pytest.raises(Failed, match=r"is for Spark 4\.1: use the jars of `make jars`$"):
+        check(older, "4.2.0")
+    with pytest.raises(Failed, match=r"use the jars of `make jars SPARK=4\.1`$"):
+        check(GOOD, "4.1.1")
 
 
 def test_the_table_of_entries_is_the_server_s_not_this_process_s(monkeypatch: pytest.MonkeyPatch) -> None:
