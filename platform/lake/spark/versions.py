@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import re
+from importlib.metadata import version
 
 #: Minor versions, oldest first. The last is that of the package's own pyspark.
 SPARKS = ("4.1", "4.2")
+
+
+def installed_spark() -> str:
+    """Return the version of this Python's pyspark."""
+    return version("pyspark")
 
 
 def spark_minor(version: str) -> str:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tidegate import __version__
 from tidegate.platform.core.errors import UnavailableError
-from tidegate.platform.lake.spark.versions import SPARKS, how_to_build, spark_minor, spark_of_jar
+from tidegate.platform.lake.spark.versions import SPARKS, how_to_build, installed_spark, spark_minor, spark_of_jar
 from tidegate.platform.local.spark.java import require_java
 
 #: The jar of this project, in the version of this program.
@@ -56,7 +56,7 @@ def own_jars() -> Path:
     """
     package = _package()
     if package is None:
-        spark = spark_minor(version("pyspark"))
+        spark = spark_minor(installed_spark())
         return _check_folder(built_jars(spark), f"run {_INSTALL}; in a checkout {how_to_build(spark)}")
     try:
         installed = version(_PACKAGE)
@@ -96,7 +96,8 @@ def known_jars() -> Mapping[str, str]:
 def known_jars_with(delta: str) -> Mapping[str, str]:
     """Return `known_jars` if they are for the same Spark as a jar of Delta; nothing otherwise."""
     known = known_jars()
-    return known if spark_of_jar(delta) in ("", *map(spark_of_jar, known)) else {}
+    sparks = {spark_of_jar(jar) for jar in known} - {""}
+    return known if not sparks or spark_of_jar(delta) in ("", *sparks) else {}
 
 
 def sha256(path: Path) -> str:
@@ -119,10 +120,10 @@ def _check_folder(folder: Path, cure: str) -> Path:
     delta = sorted(path.name for path in folder.glob("delta-spark_*.jar"))
     if not delta:
         raise UnavailableError(f"the JVM jars are missing: no delta-spark jar in {folder}; {cure}")
-    spark = spark_minor(version("pyspark"))
+    spark = spark_minor(installed_spark())
     if (other := spark_of_jar(delta[0])) not in ("", spark):
         raise UnavailableError(
-            f"the jars in {folder} are for Spark {other}, and pyspark is {version('pyspark')}: in a checkout run "
+            f"the jars in {folder} are for Spark {other}, and pyspark is {installed_spark()}: in a checkout run "
             f"{how_to_build(spark)}, and let TIDEGATE_JARS name a folder with its jars"
         )
     ours = sorted(path.name for path in folder.glob("tidegate-jvm-*.jar"))

@@ -23,27 +23,28 @@ def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder, minor in (("dist", "4.2"), ("spark-4.1/dist", "4.1")):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / f"delta-spark_{minor}_2.13-4.4.0.jar").touch()
+        (tmp_path / folder / jars.OWN_JAR).touch()
     return tmp_path
 
 
 def test_each_spark_has_jars_of_its_own(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for version, folder in (("4.2.0", "dist"), ("4.1.1", "spark-4.1/dist")):
-        monkeypatch.setattr(jars, "version", {"pyspark": version}.__getitem__)
+        monkeypatch.setattr(jars, "installed_spark", lambda found=version: found)
         assert jars_folder() == target / folder
 
 
 @pytest.mark.parametrize(
     ("folder", "version", "why"),
     [
-        ("dist", "4.1.1", r"dist are for Spark 4\.2, and pyspark is 4\.1\.1: run `make jars SPARK=4\.1` in"),
-        ("spark-4.1/dist", "4.2.0", r"dist are for Spark 4\.1, and pyspark is 4\.2\.0: run `make jars` in"),
+        ("dist", "4.1.1", r"dist are for Spark 4\.2, and pyspark is 4\.1\.1: in a checkout run `make jars SPARK=4\.1`"),
+        ("spark-4.1/dist", "4.2.0", r"dist are for Spark 4\.1, and pyspark is 4\.2\.0: in a checkout run `make jars`"),
         ("dist", "4.3.0", r"dist are for Spark 4\.2, and pyspark is 4\.3\.0"),
     ],
 )
 def test_the_jars_of_another_spark_start_no_server(
     target: Path, monkeypatch: pytest.MonkeyPatch, folder: str, version: str, why: str
 ) -> None:
-    monkeypatch.setattr(jars, "version", {"pyspark": version}.__getitem__)
+    monkeypatch.setattr(jars, "installed_spark", lambda found=version: found)
     monkeypatch.setenv("TIDEGATE_JARS", str(target / folder))
     with pytest.raises(UnavailableError, match=why):
         jars_folder()
