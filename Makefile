@@ -1,5 +1,5 @@
 # Two commands do everything on a fresh machine: `make demo` and `make test`.
-# They need Python 3.11, a JDK 17, Maven and make; everything else is installed here.
+# They need Python 3.11 to 3.14, a JDK 17, Maven and make; everything else is installed here.
 
 PYTHON ?= python3.11
 ifeq ($(shell command -v $(PYTHON) 2>/dev/null),)
@@ -8,6 +8,10 @@ endif
 VENV := .venv
 BIN := $(VENV)/bin
 DIST := platform/jvm/target/dist
+# The jars of `make jars SPARK=4.1`, and an environment that has this Spark and everything else from the first one.
+SPARK ?= 4.2
+DIST_4_1 := platform/jvm/target/spark-4.1/dist
+SPARK_4_1 := .venv-spark-4.1
 # Other software in the tests: AWS's DynamoDB Local, and the last delta-rs that commits through DynamoDB.
 DYNAMODB := platform/jvm/dynamodb-local/target/lib
 DELTA_RS := .venv-delta-rs
@@ -17,9 +21,15 @@ DAGSTER_TESTS = tests/unit/assets tests/unit/sensors tests/local/dagster \
   $(shell grep -rlE '^(import|from) dagster' --include='test_*.py' tests/unit/platform)
 # Where Debian puts PostgreSQL's server. A test starts one.
 POSTGRESQL := /usr/lib/postgresql
+# What of Spark each part of Tidegate uses: names and views, commits, readers, merges, reports, and the commands.
+SPARK_TESTS = tests/spark/commands tests/spark/events/test_intake.py tests/spark/events/test_row_queues.py \
+  tests/spark/files/test_bad_input.py tests/spark/files/test_columns_join.py tests/spark/files/test_declared_formats.py \
+  tests/spark/files/test_rescue.py tests/spark/files/test_variant.py tests/spark/silver/test_both_ways.py \
+  tests/spark/silver/test_silver_rebuild.py tests/spark/tables/test_catalog.py tests/spark/tables/test_maintenance.py \
+  tests/spark/tables/test_ownership.py tests/spark/tables/test_rebuild.py tests/jvm
 # A fast SQS server, for measurements.
 ELASTICMQ := platform/jvm/elasticmq/target/lib
-JVM_SOURCES := platform/jvm/pom.xml $(shell find platform/jvm/src/main -type f 2>/dev/null)
+JVM_SOURCES := platform/jvm/pom.xml $(shell find platform/jvm/src/main platform/jvm/src/spark-* -type f 2>/dev/null)
 ARGS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Tests start many Pythons, each of which would compile the code again where the machine's setting forbids to keep it.
@@ -31,7 +41,7 @@ PARALLEL := --numprocesses=auto
 REPOSITORY := tests/unit/repository
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-events demo-storage dev test smoke matrix mutants soak bench check lint types layers unit format class-archive jars wheels schema policies commands limits lock clean
+.PHONY: help demo demo-events demo-storage dev test smoke matrix spark-4.1 mutants soak bench check lint types layers unit format class-archive jars wheels schema policies commands limits lock clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,8 +66,14 @@ test: ## Run every check and every test; installs what it needs
 smoke: $(BIN)/.dev $(DIST)/spark-classes.jsa ## Run the fast tests, and one file through the real pipeline: minutes
 	$(BIN)/python -m pytest $(PARALLEL) tests/unit tests/spark/commands/test_docs.py $(ARGS)
 
-matrix: $(OLDEST_DAGSTER)/.installed ## Run the tests that concern Dagster with the oldest Dagster that is allowed: minutes
+matrix: $(OLDEST_DAGSTER)/.installed ## Run the tests that concern Dagster with the oldest one, and the fast tests with each Python that is found: minutes
 	$(OLDEST_DAGSTER)/bin/python -m pytest $(PARALLEL) $(DAGSTER_TESTS) $(ARGS)
+	$(BIN)/python -m tests.matrix $(ARGS)
+	@$(MAKE) --no-print-directory spark-4.1
+
+spark-4.1: $(SPARK_4_1)/.installed $(DIST_4_1)/.built ## Run the JUnit tests and a part of the tests on Spark with Spark 4.1: a part of `make matrix`
+	cd platform/jvm && mvn -B -ntp --strict-checksums -Pspark-4.1 test
+	$(SPARK_4_1)/bin/python -m pytest $(PARALLEL) $(SPARK_TESTS) $(ARGS)
 
 mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Mutation tests: break each invariant in turn; some test must fail (ARGS="a word of its name")
 	$(BIN)/python -m tests.mutants $(ARGS)
@@ -95,7 +111,9 @@ layers: $(BIN)/.dev ## Check which module may import which
 
 class-archive: $(DIST)/spark-classes.jsa ## Archive the Spark server's classes, which halves the CPU time of its start
 
-jars: $(DIST)/.built ## Build our Spark procedures and log store, and fetch their jars
+jars: ## Build our Spark procedures and log store, and fetch their jars (SPARK=4.1: for that Spark)
+	@case "$(SPARK)" in 4.1 | 4.2) ;; *) echo "error: the jars are built for Spark 4.1 and 4.2, not for SPARK=$(SPARK)"; exit 1;; esac
+	@$(MAKE) --no-print-directory $(if $(filter 4.1,$(SPARK)),$(DIST_4_1),$(DIST))/.built
 
 wheels: $(BIN)/.dev $(DIST)/.built ## Build the wheels of Tidegate and of its jars into build/dist
 	$(BIN)/python platform/jvm/wheels.py build/dist
@@ -113,7 +131,7 @@ commands: $(BIN)/.dev ## Write docs/reference/cli.md again, from the commands' o
 limits: $(BIN)/.dev ## Write docs/reference/limits.md again, from the tests that assert each limit
 	$(BIN)/python -m tests.support.limits > docs/reference/limits.md
 
-lock: $(BIN)/.dev ## Pin and hash requirements/*.in again
+lock: $(BIN)/.dev ## Pin and hash requirements/*.in again; one lock serves every Python
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 requirements/dev.in -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 -c requirements/dev.txt requirements/local.in -o requirements/local.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 -c requirements/dev.txt requirements/runtime.in -o requirements/runtime.txt
@@ -124,13 +142,19 @@ lock: $(BIN)/.dev ## Pin and hash requirements/*.in again
 	grep -oE '^[a-zA-Z0-9_.-]+(\[[a-z,0-9_-]+\])?==[^ ]+' requirements/dev.txt | grep -v '^dagster' > build/without-dagster.txt
 	$(BIN)/uv pip compile -q --python-version 3.11 -c build/without-dagster.txt requirements/dagster-oldest.in -o build/dagster-oldest.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-deps --generate-hashes --python-version 3.11 requirements/dagster-oldest.in -o requirements/dagster-oldest.txt
+	$(BIN)/uv pip compile -q --no-header --no-annotate --no-deps --generate-hashes --python-version 3.11 requirements/spark-4.1.in -o requirements/spark-4.1.txt
+	@# The hashes are those of every file of a release, so a lock serves each Python that needs the same packages.
+	@for python in 3.12 3.13 3.14; do for lock in dev local runtime deploy; do \
+	  $(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version $$python -c requirements/$$lock.txt requirements/$$lock.in -o build/$$lock.txt \
+	    && cmp requirements/$$lock.txt build/$$lock.txt || { echo "error: with Python $$python, requirements/$$lock.in needs other packages than with 3.11"; exit 1; }; \
+	  done; done
 
 clean: ## Remove everything that was built (not the demo's state, which is .tidegate)
-	rm -rf $(VENV) $(DELTA_RS) $(OLDEST_DAGSTER) build platform/jvm/target platform/jvm/dynamodb-local/target platform/jvm/elasticmq/target *.egg-info
+	rm -rf $(VENV) $(DELTA_RS) $(OLDEST_DAGSTER) $(SPARK_4_1) .venv-python-* build platform/jvm/target platform/jvm/dynamodb-local/target platform/jvm/elasticmq/target *.egg-info
 
 # The lock is complete, so pip need not resolve (--no-deps). The hashes are checked.
 $(BIN)/.runtime: requirements/local.txt pyproject.toml setup.py
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' || { echo "error: Python 3.11 is needed, $(PYTHON) is `$(PYTHON) --version 2>&1`: install it, or run make PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' || { echo "error: Python 3.11, 3.12, 3.13 or 3.14 is needed, and $(PYTHON) is `$(PYTHON) --version 2>&1`: install one of them, or run make PYTHON=/path/to/it"; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing the Python packages (the first time pyspark takes a few minutes)"
 	$(BIN)/pip install -q --no-deps --require-hashes -r requirements/local.txt
@@ -145,6 +169,12 @@ $(DIST)/.built: $(JVM_SOURCES)
 	@$(MAKE) -s require-jvm
 	@echo "Building the jars"
 	cd platform/jvm && mvn -q -B -ntp --strict-checksums package -DskipTests
+	touch $@
+
+$(DIST_4_1)/.built: $(JVM_SOURCES)
+	@$(MAKE) -s require-jvm
+	@echo "Building the jars for Spark 4.1"
+	cd platform/jvm && mvn -q -B -ntp --strict-checksums -Pspark-4.1 package -DskipTests
 	touch $@
 
 $(DIST)/spark-classes.jsa: $(DIST)/.built $(BIN)/.runtime platform/jvm/record_classes.py
@@ -179,11 +209,14 @@ $(DELTA_RS)/.installed: requirements/delta-rs.txt
 	$(DELTA_RS)/bin/pip install -q --no-deps --require-hashes -r requirements/delta-rs.txt
 	touch $@
 
-# Its own site-packages come first, so its Dagster hides that of the first environment.
-$(OLDEST_DAGSTER)/.installed: requirements/dagster-oldest.txt $(BIN)/.dev
-	test -x $(OLDEST_DAGSTER)/bin/python || $(PYTHON) -m venv $(OLDEST_DAGSTER)
-	$(OLDEST_DAGSTER)/bin/pip install -q --no-deps --require-hashes -r requirements/dagster-oldest.txt
-	echo "import site; site.addsitedir('$(abspath $(VENV))/lib/python3.11/site-packages')" > $(OLDEST_DAGSTER)/lib/python3.11/site-packages/first-environment.pth
+# Its own site-packages come first, so what it has hides that of the first environment.
+$(OLDEST_DAGSTER)/.installed: requirements/dagster-oldest.txt
+$(SPARK_4_1)/.installed: requirements/spark-4.1.txt
+$(OLDEST_DAGSTER)/.installed $(SPARK_4_1)/.installed: $(BIN)/.dev
+	test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	$(@D)/bin/pip install -q --no-deps --require-hashes -r $(filter requirements/%,$^)
+	packages=`$(@D)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib", vars={"base": "."}))'` && \
+	  echo "import site; site.addsitedir('$(abspath $(VENV))/$$packages')" > $(@D)/$$packages/first-environment.pth
 	touch $@
 
 .PHONY: ready-to-test every-group require-jvm chromium postgresql

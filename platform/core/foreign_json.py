@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NoReturn
 
 from tidegate.platform.core.errors import BadValue
 
 #: Levels of objects and arrays in each other. Python's parser takes as many as the stack has room for, which differs
-#: from place to place: what the intake parsed could not be parsed again where it was forwarded. Rows have 30 at most.
+#: from place to place and from one Python to the next: what the intake parsed could not be parsed again where it was
+#: forwarded. Rows have 30 at most.
 MAX_LEVELS = 200
 #: Values of a document, where its reader has no bound of its own. A value may be two characters of the text, and takes
 #: up to two hundred bytes when it is parsed. A message of 1 MiB has no more, if it is an array of numbers of a digit.
@@ -88,14 +90,11 @@ def _parse(text: str | bytes, max_values: int, **how: Any) -> tuple[str, Any]:
             text = text.decode(json.detect_encoding(text), "surrogatepass")
         text = text.removeprefix("\ufeff")
         require_few_values(text, max_values)
-        if _is_deep(text):
-            raise _TooDeep
+        require_few_levels(text)
         return text, json.loads(text, **how)
     except _RepeatedMember as error:
         raise BadValue(f"has the member {error} twice, and readers differ on which one counts") from None
-    except (_TooDeep, RecursionError):
-        raise BadValue("is nested too deeply") from None
-    except _TooManyValues as error:
+    except _OutOfBounds as error:
         raise BadValue(str(error)) from None
     except ValueError as error:
         raise BadValue(f"is not JSON: {error}") from None
@@ -112,29 +111,51 @@ def require_few_values(text: str, max_values: int = MAX_VALUES) -> None:
     # One by one: to leave out the texts of a document takes memory for each of them.
     marks = (found for found in _MARK.finditer(text) if found.lastindex)
     if next(islice(marks, max_values - 1, None), None):
-        raise _TooManyValues(f"has more than {max_values:,} values; write it in parts")
+        raise _OutOfBounds(f"has more than {max_values:,} values; write it in parts")
 
 
-def _is_deep(text: str) -> bool:
-    if text.count("[") + text.count("{") <= MAX_LEVELS:
-        return False
+def require_few_levels(text: str) -> None:
+    """Refuse a text of JSON with more than `MAX_LEVELS` levels before it is parsed.
+
+    Raises:
+        ValueError: it has more. The message continues a sentence whose subject is the text.
+    """
+    if text.count("[") + text.count("{") > MAX_LEVELS and any(level > MAX_LEVELS for level, _ in _levels(text)):
+        raise _OutOfBounds("is nested too deeply")
+
+
+def deep_value_end(text: str, start: int, max_levels: int) -> int | None:
+    """Return where a value ends that has more levels; None if it has no more. Its other syntax is not looked at.
+
+    Args:
+        text: JSON.
+        start: first character of the value.
+        max_levels: levels that it may have.
+    """
+    if text[start] not in "[{":
+        return None
+    deepest = 0
+    for level, end in _levels(text, start):
+        deepest = max(deepest, level)
+        if level <= 0:
+            return end if deepest > max_levels else None
+    return len(text) if deepest > max_levels else None
+
+
+def _levels(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield the number of open arrays and objects behind each bracket that is not in a text, and the bracket's end."""
     level = 0
-    for found in _LEVEL.finditer(text):
-        level += (0, 1, -1)[found.lastindex or 0]
-        if level > MAX_LEVELS:
-            return True
-    return False
+    for found in _LEVEL.finditer(text, start):
+        if found.lastindex:
+            level += 1 if found.lastindex == 1 else -1
+            yield level, found.end()
 
 
 class _RepeatedMember(ValueError):
     pass
 
 
-class _TooDeep(ValueError):
-    pass
-
-
-class _TooManyValues(ValueError):
+class _OutOfBounds(ValueError):
     pass
 
 

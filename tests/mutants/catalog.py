@@ -3870,9 +3870,9 @@ MUTANTS = (
     Mutant(
         "the depth of a document is bounded by the stack that is left",
         6,
-        "_is_deep",
-        "        if level > MAX_LEVELS:\n",
-        "        if level > 10**9:\n",
+        "require_few_levels",
+        "any(level > MAX_LEVELS for",
+        "any(level > 10**9 for",
         (
             "tests/unit/repository/test_foreign_documents.py::"
             "test_depth_is_counted_in_the_text_and_not_by_the_stack_that_is_left",
@@ -3881,9 +3881,9 @@ MUTANTS = (
     Mutant(
         "brackets within texts are levels of a document",
         6,
-        "_is_deep",
-        "_LEVEL.finditer(text)",
-        "re.finditer(r'([\[{])|([\]}])', text)",
+        "_levels",
+        "_LEVEL.finditer(text, start)",
+        "re.compile(r'([\[{])|([\]}])').finditer(text, start)",
         (
             "tests/unit/repository/test_foreign_documents.py::"
             "test_depth_is_counted_in_the_text_and_not_by_the_stack_that_is_left",
@@ -3900,9 +3900,9 @@ MUTANTS = (
     Mutant(
         "infer takes the columns of rows that the load refuses for their depth",
         6,
-        "_sniffed_json",
-        "[record for record in every if _levels(record) <= MAX_LEVELS + 1]",
-        "every",
+        "_objects",
+        "deep_value_end(text, at, MAX_LEVELS + 1)",
+        "deep_value_end(text, at, 10**9)",
         ("tests/unit/platform/core/infer/test_guess.py::test_a_file_that_is_nested_deeply_hides_no_other_table",),
     ),
     Mutant(
@@ -4382,9 +4382,9 @@ MUTANTS = (
         "a document that is nested too deeply ends what reads it",
         4,
         "_parse",
-        "    except (_TooDeep, RecursionError):\n",
-        "    except KeyError:\n",
-        ("tests/unit/repository/test_foreign_documents.py",),
+        "        require_few_levels(text)\n",
+        "",
+        ("tests/unit/repository/test_depth.py",),
     ),
     Mutant(
         "a comparison that cannot be made ends those of other tables",

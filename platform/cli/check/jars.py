@@ -12,16 +12,21 @@ from tidegate.platform.cli.check.findings import Failed, Warned
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import ServerJar
-from tidegate.platform.local.spark.jars import OWN_JAR, known_jars, other_build
+from tidegate.platform.lake.spark.versions import how_to_build, spark_minor, spark_of_jar
+from tidegate.platform.local.spark.jars import OWN_JAR, known_jars_with, other_build
 
 _CURE = "put those that `tidegate jars export DIR` writes on its class path, and start it again"
 
 
-def check_jars(delta: Delta) -> str:
+def check_jars(delta: Delta, spark: str) -> str:
     """Check which jars the server commits with.
 
+    Args:
+        delta: of the server.
+        spark: version of the server.
+
     Raises:
-        Failed: a jar is missing, or ours or Delta's is not the one of this program.
+        Failed: a jar is missing or is for another Spark, or ours or Delta's is not the one of this program.
         Warned: another jar is not the one that this program was built with.
     """
     try:
@@ -39,7 +44,12 @@ def check_jars(delta: Delta) -> str:
     delta_version = version("delta-spark")
     if not jars["Delta"].name.endswith(f"-{delta_version}.jar"):
         raise Failed(f"the server has {jars['Delta'].name}, this Python has delta-spark {delta_version}: {_CURE}")
-    known = known_jars()
+    if (other := spark_of_jar(jars["Delta"].name)) not in ("", spark_minor(spark)):
+        raise Failed(
+            f"the server is Spark {spark} and has {jars['Delta'].name}, which is for Spark {other}: use the jars of "
+            f"{how_to_build(spark_minor(spark))}"
+        )
+    known = known_jars_with(jars["Delta"].name)
     if (wanted := known.get(OWN_JAR)) is not None and (found := jars["Tidegate"].sha256) not in (None, wanted):
         raise Failed(f"the server has {other_build(str(found), wanted)}: {_CURE}")
     if others := list(_other_jars(jars, known)):

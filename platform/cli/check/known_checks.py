@@ -351,7 +351,7 @@ class Check(Enum):
     SPARK_JARS = (
         "spark.jars",
         "Spark {}: jars",
-        "the server has all jars, in the versions and of the bytes that this program was built with",
+        "the server has all jars, for its Spark, in the versions and of the bytes that this program was built with",
         "put the jars of `tidegate jars export` on the server's class path",
     )
     SPARK_COMMIT_TABLE = (

@@ -38,6 +38,7 @@ from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.session import isolated_session, probe
+from tidegate.platform.lake.spark.versions import SPARKS, spark_minor
 from tidegate.platform.lake.threads import parallel
 
 if TYPE_CHECKING:
@@ -104,9 +105,15 @@ def check_spark(
 
     def check_answer() -> str:
         try:
-            return f"version {probe(remote)}"
+            found = probe(remote)
         except SparkUnreachable as error:
             raise Failed(explain(error)) from None
+        if spark_minor(found) not in SPARKS:
+            raise Failed(
+                f"version {found}: Tidegate's jars are built for Spark {' and '.join(SPARKS)}, and use parts of Spark "
+                "that differ in each; run a server of one of these versions"
+            )
+        return f"version {found}"
 
     first = make_finding(Check.SPARK_ANSWERS, str(remote), check_answer)
     yield first

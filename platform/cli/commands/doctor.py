@@ -26,6 +26,7 @@ from tidegate.platform.lake.aws.commit_table import CommitTable
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.session import probe
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS, other_values, server_settings
 
 DYNAMODB_STORE = "io.tidegate.storage.DynamoDbLogStore"
@@ -85,7 +86,7 @@ def _examine_tables(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding
     yield make_finding(Check.SPARK_LISTING, server, lambda: check_listing(opened.delta))
     yield make_finding(Check.SPARK_SETTINGS, server, lambda: check_settings(server_settings(opened.delta.remote)))
     yield make_finding(Check.SPARK_STREAM, server, lambda: check_stream(opened.delta))
-    yield make_finding(Check.SPARK_JARS, server, lambda: check_jars(opened.delta))
+    yield make_finding(Check.SPARK_JARS, server, lambda: check_jars(opened.delta, probe(opened.delta.remote)))
     entries = None
     if log_store(opened.delta) in (DYNAMODB_STORE, _CLASSIC):
         try:

@@ -27,6 +27,8 @@ _SECRET = re.compile(
 )
 #: Values that aliases may stand for in addition to the first place of each: nine lines of them can stand for millions.
 _MAX_REPEATED = 10_000
+#: Levels of lists and mappings in each other. A lake has a tenth of them.
+_MAX_LEVELS = 100
 #: Templates of Dagster's `dg` for variables of the environment.
 _TEMPLATE = re.compile(
     r"""\{\{\s*env(?:\.(?P<attribute>\w+)|\(\s*(['"])(?P<name>\w+)\2(?:\s*,\s*(['"])(?P<default>[^'"}]*)\4)?\s*\))\s*\}\}"""
@@ -132,7 +134,7 @@ def read_yaml_documents(text: str, env: Mapping[str, str] | None = None) -> list
     """
     documents: list[YamlDocument] = []
     try:
-        loader = yaml.SafeLoader(text)
+        loader = _Loader(text)
         while loader.check_node() and (node := loader.get_node()) is not None:
             document = YamlDocument()
             document.lines[()] = node.start_mark.line + 1
@@ -142,7 +144,7 @@ def read_yaml_documents(text: str, env: Mapping[str, str] | None = None) -> list
         mark = error.problem_mark or error.context_mark
         reason = ", ".join(part for part in (error.context, error.problem) if part)
         return [_invalid_document(f"{reason}{_remedy(error)}", mark.line + 1 if mark else 1)]
-    except (yaml.YAMLError, RecursionError) as error:
+    except yaml.YAMLError as error:
         return [_invalid_document(str(error).splitlines()[0], 1)]
     return documents or [YamlDocument()]
 
@@ -165,6 +167,23 @@ def _remedy(error: yaml.MarkedYAMLError) -> str:
     if "block" in context:
         return "; correct the indentation of this line: fields of one section begin in the same column"
     return ""
+
+
+class _Loader(yaml.SafeLoader):
+    """Composes nodes, each level of which takes a part of Python's stack."""
+
+    _level = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Return the next node. A document has `_MAX_LEVELS` at most."""
+        self._level += 1
+        if self._level > _MAX_LEVELS and not self.check_event(yaml.ScalarEvent, yaml.AliasEvent):
+            mark = None if parent is None else parent.start_mark
+            raise yaml.MarkedYAMLError(problem=f"nested deeper than {_MAX_LEVELS} levels", problem_mark=mark)
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self._level -= 1
 
 
 class _Walk:

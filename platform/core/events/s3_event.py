@@ -144,7 +144,7 @@ def parse_body(body: str, message_id: str) -> ParsedBody:
         except ValueError as error:
             many += 1
             if many <= _MAX_REJECTS:
-                parsed.rejects.append(Reject(event_id, str(error), _text_of(record)))
+                parsed.rejects.append(Reject(event_id, str(error), json.dumps(record)))
     if many > _MAX_REJECTS:
         first = parsed.rejects[0]
         why = f"{many} of its {len(opened.records)} records are not events, the first for: {first.reason}"
@@ -253,10 +253,3 @@ def _time(value: Any) -> datetime | None:
 
 def _require_representable(text: str) -> str:
     return text if text.isascii() else text.encode(errors="backslashreplace").decode()
-
-
-def _text_of(record: Any) -> str:
-    try:
-        return json.dumps(record)
-    except RecursionError:
-        return "(nested too deeply to be shown)"

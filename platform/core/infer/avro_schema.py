@@ -7,9 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tidegate.platform.core.errors import BadValue
-from tidegate.platform.core.foreign_json import require_few_values
+from tidegate.platform.core.foreign_json import require_few_levels, require_few_values
 from tidegate.platform.core.infer.file_metadata import StatedColumn, connect_type, row_of_change, text_of
-from tidegate.platform.core.schema.column_types import MAX_DIGITS, Array, Decimal, Field, Map, Simple, Struct, Type
+from tidegate.platform.core.schema.column_types import (
+    MAX_DIGITS,
+    MAX_LEVELS,
+    Array,
+    Decimal,
+    Field,
+    Map,
+    Simple,
+    Struct,
+    Type,
+)
 from tidegate.platform.core.schema.names import MAX_FIELDS
 
 #: Bytes at the beginning of a file that hold its schema.
@@ -53,7 +63,7 @@ def schema_of_file(head: bytes) -> AvroSchema:
         raise BadValue("truncated or not Avro: it does not begin as an Avro file")
     try:
         return AvroSchema(_parse_schema(_metadata(head)[_SCHEMA]))
-    except (KeyError, IndexError, ValueError, RecursionError):
+    except (KeyError, IndexError, ValueError):
         raise BadValue("truncated or not Avro: no schema is in its header") from None
 
 
@@ -66,13 +76,14 @@ def read_stated_columns(metadata: Mapping[bytes, bytes]) -> dict[str, StatedColu
     schema = next((metadata[name] for name in _IN_FOOTER if name in metadata), None)
     try:
         return {} if schema is None else AvroSchema(_parse_schema(schema)).stated_columns()
-    except (ValueError, RecursionError):
+    except ValueError:
         return {}
 
 
 def _parse_schema(schema: bytes) -> Any:
     text = schema.decode()
     require_few_values(text)
+    require_few_levels(text)
     return json.loads(text)
 
 
@@ -96,10 +107,7 @@ class AvroSchema:
         """
         # A type that has a name may be used twice at each level, so fields are counted while they are made.
         self._fields_left = MAX_FIELDS
-        try:
-            kind = self._type(self._schema, "", ())
-        except RecursionError:
-            raise BadValue("its columns are nested too deeply; write deeper parts as text") from None
+        kind = self._type(self._schema, "", ())
         if not isinstance(kind, Struct):
             raise BadValue("its rows are not records; write them as records")
         return list(kind.fields)
@@ -181,11 +189,11 @@ class AvroSchema:
         name = str(record.get("name"))
         if name in around:
             raise BadValue(f"column {path} holds the record {name} within itself; write deeper parts as text")
-        found = []
+        found, within = [], _names_around(name, path, around)
         for field in self._fields(record):
             inner = f"{path}.{field['name']}" if path else field["name"]
             self._count(inner)
-            kind = self._type(field.get("type"), inner, (*around, name))
+            kind = self._type(field.get("type"), inner, within)
             if kind is not None:
                 found.append(Field(field["name"], kind))
         return Struct(tuple(found))
@@ -199,7 +207,7 @@ class AvroSchema:
             )
 
     def _element(self, schema: Any, path: str, around: tuple[str, ...]) -> Type:
-        return self._type(schema, f"{path}[]", around) or Simple("string")
+        return self._type(schema, f"{path}[]", _names_around("[]", path, around)) or Simple("string")
 
     def _union(self, members: Sequence[Any], path: str, around: tuple[str, ...]) -> Type | None:
         plain = [self._single_schema(member) for member in members]
@@ -208,12 +216,23 @@ class AvroSchema:
         for numbers in (["int", "long"], ["float", "double"]):
             if sorted(map(str, members)) == numbers:
                 return Simple(_SIMPLE[numbers[1]])
-        fields = []
+        fields, within = [], _names_around("", path, around)
         for member in plain:
             name = f"member_{str(member.get('name') or member.get('type')).rsplit('.', 1)[-1].lower()}"
             self._count(f"{path}.{name}")
-            fields.append(Field(name, self._type(member, f"{path}.{name}", around) or Simple("string")))
+            fields.append(Field(name, self._type(member, f"{path}.{name}", within) or Simple("string")))
         return Struct(tuple(fields))
+
+
+def _names_around(name: str, path: str, around: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of what is around the values in a record, array, map or union.
+
+    Raises:
+        BadValue: it is nested deeper than a column can be. The row is a level, too.
+    """
+    if len(around) > MAX_LEVELS:
+        raise BadValue(f"column {path} is nested deeper than {MAX_LEVELS} levels; write deeper parts as text")
+    return (*around, name)
 
 
 def _logical_type(schema: Mapping[str, Any], kind: str, path: str) -> Type | None:

@@ -17,6 +17,7 @@ from tidegate.platform.core.config.csv_options import USUAL_NULLS, CsvOptions
 from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, type_of
 from tidegate.platform.core.files.gzip_members import BrokenGzip, read_beginning
+from tidegate.platform.core.foreign_json import deep_value_end
 from tidegate.platform.core.infer.feeds import is_debezium
 from tidegate.platform.core.infer.file_metadata import StatedColumn, parse_stated_columns
 from tidegate.platform.core.infer.json_types import JsonTypes, Written, whole_number
@@ -202,22 +203,12 @@ def sniff_json(head: bytes, *, whole: bool) -> SniffedFile:
     if why := explain_binary(head):
         raise BadValue(why)
     sniffed = SniffedFile()
-    try:
-        return _sniffed_json(_text(head, whole, sniffed).strip(), sniffed, whole=whole)
-    except RecursionError as error:
-        raise BadValue(_TOO_DEEP) from error
-
-
-def _sniffed_json(text: str, sniffed: SniffedFile, *, whole: bool) -> SniffedFile:
+    text = _text(head, whole, sniffed).strip()
     if "encoding" in sniffed.options:
         sniffed.options.clear()
         sniffed.problems.append("it is not UTF-8, which JSON must be; write it in UTF-8")
     types = JsonTypes()
-    every = list(_objects(text.lstrip("[").lstrip(), whole and not text.startswith("["), sniffed))
-    # The load refuses deeper rows, so they make no columns.
-    objects = [record for record in every if _levels(record) <= MAX_LEVELS + 1]
-    if len(objects) < len(every):
-        sniffed.problems.append(_TOO_DEEP)
+    objects = list(_objects(text.lstrip("[").lstrip(), whole and not text.startswith("["), sniffed))
     for record in objects:
         _check_names(list(record), sniffed)
         types.take(record)
@@ -314,6 +305,12 @@ def _objects(text: str, whole: bool, sniffed: SniffedFile) -> Iterable[dict[str,
     )
     at = 0
     while at < len(text) and text[at] != "]":
+        # The load refuses deeper rows, so they make no columns. The row itself is a level, too.
+        if end := deep_value_end(text, at, MAX_LEVELS + 1):
+            if _TOO_DEEP not in sniffed.problems:
+                sniffed.problems.append(_TOO_DEEP)
+            at = _next_value(text, end)
+            continue
         try:
             value, at = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
@@ -329,8 +326,13 @@ def _objects(text: str, whole: bool, sniffed: SniffedFile) -> Iterable[dict[str,
             return
         else:
             yield value
-        while at < len(text) and text[at] in " \t\r\n,":
-            at += 1
+        at = _next_value(text, at)
+
+
+def _next_value(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n,":
+        at += 1
+    return at
 
 
 class _Pairs(dict[str, Any]):
@@ -341,9 +343,3 @@ class _Pairs(dict[str, Any]):
             problem = f"an object names {twice!r} twice; rename one"
             if problem not in sniffed.problems:
                 sniffed.problems.append(problem)
-
-
-def _levels(value: Any) -> int:
-    """Return the depth of nesting of objects and arrays."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
-    return 0 if inner is None else 1 + max(map(_levels, inner), default=0)

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from tidegate import __version__
 from tidegate.platform.core.errors import UnavailableError
+from tidegate.platform.lake.spark.versions import SPARKS, how_to_build, installed_spark, spark_minor, spark_of_jar
 from tidegate.platform.local.spark.java import require_java
 
 #: The jar of this project, in the version of this program.
@@ -55,7 +56,8 @@ def own_jars() -> Path:
     """
     package = _package()
     if package is None:
-        return _check_folder(_TARGET / "dist", f"run {_INSTALL}; in a checkout `make jars`")
+        spark = spark_minor(installed_spark())
+        return _check_folder(built_jars(spark), f"run {_INSTALL}; in a checkout {how_to_build(spark)}")
     try:
         installed = version(_PACKAGE)
     except PackageNotFoundError:
@@ -91,6 +93,13 @@ def known_jars() -> Mapping[str, str]:
     return found
 
 
+def known_jars_with(delta: str) -> Mapping[str, str]:
+    """Return `known_jars` if they are for the same Spark as a jar of Delta; nothing otherwise."""
+    known = known_jars()
+    sparks = {spark_of_jar(jar) for jar in known} - {""}
+    return known if not sparks or spark_of_jar(delta) in ("", *sparks) else {}
+
+
 def sha256(path: Path) -> str:
     """Return the SHA-256 of a file."""
     with path.open("rb") as file:
@@ -108,17 +117,29 @@ def _package() -> Path | None:
 
 
 def _check_folder(folder: Path, cure: str) -> Path:
-    if not any(folder.glob("delta-spark_*.jar")):
+    delta = sorted(path.name for path in folder.glob("delta-spark_*.jar"))
+    if not delta:
         raise UnavailableError(f"the JVM jars are missing: no delta-spark jar in {folder}; {cure}")
+    spark = spark_minor(installed_spark())
+    if (other := spark_of_jar(delta[0])) not in ("", spark):
+        raise UnavailableError(
+            f"the jars in {folder} are for Spark {other}, and pyspark is {installed_spark()}: in a checkout run "
+            f"{how_to_build(spark)}, and let TIDEGATE_JARS name a folder with its jars"
+        )
     ours = sorted(path.name for path in folder.glob("tidegate-jvm-*.jar"))
     if ours != [OWN_JAR]:
         raise UnavailableError(
             f"{folder} has {' and '.join(ours) or 'no jar of Tidegate'}, this program needs {OWN_JAR} alone; {cure}"
         )
-    wanted = known_jars().get(OWN_JAR)
+    wanted = known_jars_with(delta[0]).get(OWN_JAR)
     if wanted is not None and (found := sha256(folder / OWN_JAR)) != wanted:
         raise UnavailableError(f"{folder} has {other_build(found, wanted)}; {cure}")
     return folder
+
+
+def built_jars(spark: str) -> Path:
+    """Return the folder in which `make jars` puts the jars for a Spark, by its first two numbers."""
+    return _TARGET / "dist" if spark == SPARKS[-1] else _TARGET / f"spark-{spark}" / "dist"
 
 
 def class_archive(jars: Path) -> Path | None:

@@ -9,21 +9,25 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.markers import default_environment
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from tidegate import __version__
 
 ROOT = Path(__file__).parents[3]
-_PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-NEEDED = [Requirement(line) for line in _PROJECT["dependencies"]]
-EXTRAS = _PROJECT["optional-dependencies"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+NEEDED = [Requirement(line) for line in PROJECT["dependencies"]]
+EXTRAS = PROJECT["optional-dependencies"]
+#: The Pythons that the package says it is for.
+PYTHONS = [each.rsplit(" ", 1)[-1] for each in PROJECT["classifiers"] if re.search(r":: 3\.\d+$", each)]
 
 
 def _pinned(lock: str) -> dict[str, str]:
     text = (ROOT / "requirements" / f"{lock}.txt").read_text(encoding="utf-8")
-    return dict(re.findall(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==([^ ]+)", text, re.MULTILINE))
+    return dict(re.findall(r"^([a-z0-9-]+)(?:\[[a-z0-9, _-]+\])?==([^ ]+)", text, re.MULTILINE))
 
 
 PINNED = _pinned("runtime")
@@ -104,3 +108,48 @@ def test_the_oldest_allowed_dagster_is_the_one_that_make_matrix_tests() -> None:
         assert Version(tested) == Version(lowest), f"{needed.name} {lowest} is allowed, and {tested} is tested"
     locked = {name for name in PINNED if name.startswith("dagster")}
     assert locked <= set(OLDEST_DAGSTER), "no package of the newest Dagster is next to the oldest"
+
+
+def test_each_python_that_is_allowed_is_named_and_no_other() -> None:
+    allowed = SpecifierSet(PROJECT["requires-python"])
+    assert [f"3.{minor}" for minor in range(30) if allowed.contains(f"3.{minor}.1")] == PYTHONS
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    oldest, newest = PYTHONS[0].replace(".", ", "), PYTHONS[-1].replace(".", ", ")
+    assert f"not ({oldest}) <= sys.version_info[:2] <= ({newest})" in makefile
+    assert f"for python in {' '.join(PYTHONS[1:])}; do" in makefile, "`make lock` compares the locks of each Python"
+
+
+def _needed(lock: str, python: str) -> set[str]:
+    """Return the names of all packages that a lock has to have for a Python, by what the installed ones need."""
+    folder = ROOT / "requirements"
+    found, todo = set[tuple[str, str]](), list[Requirement]()
+    files = [folder / f"{lock}.in"]
+    while files:
+        for line in files.pop().read_text(encoding="utf-8").splitlines():
+            if line.startswith("-r "):
+                files.append(folder / line.removeprefix("-r "))
+            elif text := line.partition("#")[0].strip():
+                todo.append(Requirement(text))
+    environment = {**default_environment(), "python_version": python, "python_full_version": f"{python}.1"}
+    while todo:
+        package = todo.pop()
+        name = canonicalize_name(package.name)
+        for extra in {"", *package.extras}:
+            if (name, extra) in found:
+                continue
+            found.add((name, extra))
+            needed = map(Requirement, metadata.requires(name) or ())
+            todo += [
+                each for each in needed if not each.marker or each.marker.evaluate({**environment, "extra": extra})
+            ]
+    return {name for name, _ in found}
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("lock", ["runtime", "local", "dev"])
+def test_one_lock_has_what_each_python_needs(lock: str, python: str) -> None:
+    pinned = _pinned(lock)
+    assert {canonicalize_name(name) for name in pinned} == _needed(lock, python)
+    for name in pinned:
+        allowed = SpecifierSet(metadata.metadata(name).json.get("requires_python", ""))
+        assert allowed.contains(f"{python}.1"), name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -59,12 +60,24 @@ def test_no_maven(make: Make) -> None:
     assert said == "error: no Maven found: install Maven 3.8 or newer (Debian: apt-get install maven)"
 
 
-def test_another_python(make: Make, tmp_path: Path) -> None:
-    other = 'case "$1" in --version) echo Python 3.9.2;; *) exit 1;; esac'
-    said = make(f"{tmp_path / 'venv'}/bin/.runtime", python3=other)
-    assert said == (
-        "error: Python 3.11 is needed, python3 is Python 3.9.2: install it, or run make PYTHON=/path/to/python3.11"
+def _python(minor: int) -> str:
+    """Return a Python of another version, which makes no environment."""
+    asked = f"""exec {sys.executable} -c "import sys; sys.version_info = (3, {minor}, 0)
+$2" """
+    return f'case "$1" in --version) echo Python 3.{minor}.0;; -c) {asked};; *) echo it is taken; exit 1;; esac'
+
+
+@pytest.mark.parametrize("minor", [9, 10, 15])
+def test_another_python(make: Make, tmp_path: Path, minor: int) -> None:
+    assert make(f"{tmp_path / 'venv'}/bin/.runtime", python3=_python(minor)) == (
+        f"error: Python 3.11, 3.12, 3.13 or 3.14 is needed, and python3 is Python 3.{minor}.0: install one of them, "
+        "or run make PYTHON=/path/to/it"
     )
+
+
+@pytest.mark.parametrize("minor", [11, 12, 13, 14])
+def test_each_python_that_the_package_allows(make: Make, tmp_path: Path, minor: int) -> None:
+    assert make(f"{tmp_path / 'venv'}/bin/.runtime", python3=_python(minor)) == "it is taken"
 
 
 def test_no_chromium_and_not_root(make: Make) -> None:

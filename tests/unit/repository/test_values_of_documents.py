@@ -27,7 +27,7 @@ from tidegate.platform.lake.forwarding import unwrap_arrays
 from tidegate.platform.operations.redrive import message_from_body
 
 #: Parsers of Python: of JSON, CSV, YAML and Parquet.
-_PARSES = re.compile(r"json\.loads?\(|raw_decode\(|csv\.reader\(|yaml\.[a-z_]*load\(|SafeLoader\(|\bpq\.\w|ipc\.open")
+_PARSES = re.compile(r"json\.loads?\(|raw_decode\(|csv\.reader\(|yaml\.[a-z_]*load\(|SafeLoader\b|\bpq\.\w|ipc\.open")
 #: What bounds the values of each module that parses, by its path.
 _BOUNDS = {
     "the one parser of documents, which counts values before": ["platform/core/foreign_json.py"],
@@ -106,6 +106,14 @@ def test_every_module_that_parses_is_named_with_its_bound() -> None:
     known = [place for places in _BOUNDS.values() for place in places]
     assert {name for name in _parsers() if not name.startswith(tuple(known))} == set()
     assert [place for place in known if not any(name.startswith(place) for name in _parsers())] == []
+
+
+def test_no_module_asks_the_stack_for_levels() -> None:
+    """Levels are counted before a text is parsed, or its parser takes none of the stack (test_depth.py)."""
+    places = ("platform", "assets", "sensors", "resources")
+    sources = [path for path in tracked() if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in places]
+    assert len(sources) > 100
+    assert [str(path) for path in sources if "RecursionError" in path.read_text(encoding="utf-8")] == []
 
 
 _URI = "s3://inventories/of/landing/daily/2026-01-01T00-00Z/manifest.json"

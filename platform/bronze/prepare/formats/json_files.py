@@ -15,6 +15,7 @@ from tidegate.platform.bronze.prepare.formats.format import Format, Known, Look,
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.events.row_queue import ROW_COLUMNS
+from tidegate.platform.core.foreign_json import require_few_levels
 from tidegate.platform.core.json_scanner import TooDeep, json_end
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import MAX_LEVELS, Array, Field, Map, Simple, Struct, fold_name
@@ -91,12 +92,15 @@ class Json(Format):
 def _first_names(head: bytes) -> tuple[str, ...]:
     """Return the names that have a value in the object of the first line.
 
-    Returns no names if the line is not an object, or is too long.
+    Returns no names if the line is not an object, is too long, or is nested deeper than a document may be.
     """
     end = head.find(b"\n", 0, _MAX_FIRST_LINE_BYTES)
+    line = head[: end if end >= 0 else _MAX_FIRST_LINE_BYTES]
     try:
-        first = json.loads(head[: end if end >= 0 else _MAX_FIRST_LINE_BYTES], parse_int=str)
-    except (ValueError, RecursionError):
+        text = line.decode(json.detect_encoding(line), "surrogatepass")
+        require_few_levels(text)
+        first = json.loads(text, parse_int=str)
+    except ValueError:
         return ()
     return tuple(name for name, value in first.items() if value is not None) if isinstance(first, dict) else ()
 

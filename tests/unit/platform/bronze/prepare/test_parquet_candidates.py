@@ -63,7 +63,7 @@ def test_a_copy_with_too_long_a_key_is_the_file_s_fault(monkeypatch: pytest.Monk
         prepared,
     )
     assert [item.key for item, *_ in ready] == [good.key]
-    assert asked == [refused.key, good.key]
+    assert sorted(asked) == [good.key, refused.key], "several threads copy"
     assert [(row.key, row.status) for row in prepared.rows] == [(long.key, "quarantined"), (refused.key, "quarantined")]
     assert "would have a key of 1,060 bytes, and S3 takes 1,024" in (prepared.rows[0].reason or "")
     assert prepared.deferred == []

@@ -1,4 +1,4 @@
-"""A table as it was born: how, and whether its log is still there. An output has no log."""
+"""A table as it was born: how, and whether its log is still there. An output has no log. The version of the server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tests.unit.conftest import PAPER
+from tidegate.platform.cli.check import lake
 from tidegate.platform.cli.check.findings import Failed
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cli.check.lake import (
     _require_procedures,
     check_born,
@@ -23,8 +25,11 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.lake.spark.remote import SparkRemote
 
 _COLUMNS = TableSchema((Field("id", parse_sql_type("bigint")),))
+
+_REMOTE = SparkRemote.parse("sc://127.0.0.1:1", None)
 
 OURS, FIRST = "11111111-2222-3333-4444-555555555555", f"t/_delta_log/{0:020d}.json"
 
@@ -135,3 +140,24 @@ def test_only_a_procedure_that_is_missing_is_blamed_on_the_jars(
         return
     with pytest.raises(Failed, match="start the server with Tidegate's jars"):
         _require_procedures(error)
+
+
+@pytest.mark.parametrize("version", ["4.0.2", "4.0.2-amzn-0", "4.3.0", "3.5.6", "five"])
+def test_another_spark_is_refused_with_the_versions_that_there_are_jars_for(
+    monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    store: Any = None
+    monkeypatch.setattr(lake, "probe", lambda _: version)
+    (found,) = lake.check_spark(_REMOTE, store)
+    assert (found.check, found.ok) == (Check.SPARK_ANSWERS, False)
+    assert f"version {version}: Tidegate's jars are built for Spark 4.1 and 4.2" in found.detail
+
+
+@pytest.mark.parametrize("version", ["4.1.1", "4.1.1-amzn-0", "4.2.0"])
+def test_each_spark_that_there_are_jars_for_is_asked_for_more(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    store: Any = None
+    monkeypatch.setattr(lake, "probe", lambda _: version)
+    monkeypatch.setattr(lake, "_table_state_error", lambda *_: None)
+    found = list(lake.check_spark(_REMOTE, store))
+    assert found[0].detail == f"version {version}"
+    assert [each.check for each in found] == [Check.SPARK_ANSWERS, Check.SPARK_PROCEDURES, Check.SPARK_ROOT]

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException
 
-from tidegate.platform.cli.check import jars as jars_check
 from tidegate.platform.cli.check.findings import Failed, Warned
 from tidegate.platform.cli.check.jars import check_jars
 from tidegate.platform.cli.commands.doctor import (
@@ -157,8 +156,8 @@ class Server(Settings):
         return self._answer
 
 
-def check(jars: Any) -> str:
-    return check_jars(Server(jars))  # type: ignore[arg-type]
+def check(jars: Any, spark: str = "4.2.0") -> str:
+    return check_jars(Server(jars), spark)  # type: ignore[arg-type]
 
 
 def test_jars_are_listed() -> None:
@@ -188,7 +187,7 @@ def test_missing_and_old_jars_say_what_to_do(jars: Any, why: str) -> None:
 
 def test_jars_of_another_build_are_found_by_their_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {jar.name: str(jar.sha256) for jar in GOOD.values()}
-    monkeypatch.setattr(jars_check, "known_jars", lambda: known)
+    monkeypatch.setattr("tidegate.platform.local.spark.jars.known_jars", lambda: known)
     assert check(GOOD) == ", ".join(known)
     assert check({component: ServerJar(jar.name) for component, jar in GOOD.items()}) == ", ".join(known)
     with pytest.raises(Failed, match=rf"another build of {OWN_JAR} \(SHA-256 dd…\) than this .* \(aa…\): put those"):
@@ -201,6 +200,26 @@ def test_jars_of_another_build_are_found_by_their_hashes(monkeypatch: pytest.Mon
             check({**GOOD, "S3A": jar})
     # The SDK in one jar, as another Spark may have it, is not another version of a jar that we know.
     assert check({**GOOD, "AWS SDK for DynamoDB": ServerJar("bundle-2.35.4.jar", "dd")}).endswith("bundle-2.35.4.jar")
+
+
+def test_the_jars_of_another_spark_are_named_with_the_command_that_builds_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    older = {
+        **GOOD,
+        "Delta": ServerJar("delta-spark_4.1_2.13-4.4.0.jar", "dd"),
+        "S3A": ServerJar("hadoop-aws-3.4.2.jar"),
+    }
+    assert check(older, "4.1.1-amzn-0")
+    known = {jar.name: str(jar.sha256) for jar in GOOD.values()}
+    monkeypatch.setattr("tidegate.platform.local.spark.jars.known_jars", lambda: known)
+    assert check(older, "4.1.1"), "this program was built with jars for another Spark, whose bytes say nothing of these"
+    with pytest.raises(
+        Failed, match=r"the server is Spark 4\.1\.1 and has delta-spark_4\.2.*jar, which is for Spark 4\.2"
+    ):
+        check(GOOD, "4.1.1")
+    with pytest.raises(Failed, match=r"is for Spark 4\.1: use the jars of `make jars`$"):
+        check(older, "4.2.0")
+    with pytest.raises(Failed, match=r"use the jars of `make jars SPARK=4\.1`$"):
+        check(GOOD, "4.1.1")
 
 
 def test_the_table_of_entries_is_the_server_s_not_this_process_s(monkeypatch: pytest.MonkeyPatch) -> None:

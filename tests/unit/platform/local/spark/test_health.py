@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tidegate.platform.local.spark import health as module
 from tidegate.platform.local.spark.health import ServerHealth
 
 
 def test_a_server_is_ready_when_it_answers_and_dead_after_two_silent_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
-    monkeypatch.setattr(module.time, "monotonic", lambda: now)
+    monkeypatch.setattr("time.monotonic", lambda: now)
     health = ServerHealth()
     now = 1000.0
     assert (health.readiness(), health.liveness()) == ("the server is starting", ""), "a start has its own deadline"

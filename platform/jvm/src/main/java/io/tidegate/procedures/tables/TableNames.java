@@ -6,11 +6,8 @@ import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.TableIdentifier;
 import org.apache.spark.sql.catalyst.catalog.CatalogDatabase;
-import org.apache.spark.sql.catalyst.catalog.CatalogStorageFormat;
 import org.apache.spark.sql.catalyst.catalog.CatalogTable;
-import org.apache.spark.sql.catalyst.catalog.CatalogTableType;
 import org.apache.spark.sql.catalyst.catalog.SessionCatalog;
-import org.apache.spark.sql.types.StructType;
 import scala.Option;
 import scala.collection.immutable.Map$;
 
@@ -65,7 +62,7 @@ final class TableNames {
       }
       // The table is external: only the name is dropped.
       catalog.dropTable(id(schema, name), true, false);
-      catalog.createTable(entry(id(schema, name), new Path(location).toUri()), true, false);
+      catalog.createTable(CatalogEntries.table(id(schema, name), new Path(location).toUri()), true, false);
     }
   }
 
@@ -74,7 +71,8 @@ final class TableNames {
     synchronized (CHANGE) {
       CatalogTable view;
       try {
-        view = like(catalog.getTableMetadata(id(pattern, name)), id(schema, name), query, madeOf);
+        CatalogTable old = catalog.getTableMetadata(id(pattern, name));
+        view = CatalogEntries.view(old, id(schema, name), query, old.properties().updated(MADE_OF, madeOf));
       } catch (org.apache.spark.sql.AnalysisException e) {
         throw new IllegalStateException("there is no view " + pattern + "." + name, e);
       }
@@ -86,70 +84,8 @@ final class TableNames {
     }
   }
 
-  private static CatalogTable like(CatalogTable view, TableIdentifier id, String query, String madeOf) {
-    return new CatalogTable(
-        id,
-        view.tableType(),
-        view.storage(),
-        view.schema(),
-        view.provider(),
-        view.partitionColumnNames(),
-        view.bucketSpec(),
-        view.owner(),
-        view.createTime(),
-        view.lastAccessTime(),
-        view.createVersion(),
-        view.properties().updated(MADE_OF, madeOf),
-        view.stats(),
-        Option.apply(query),
-        view.copy$default$15(),
-        view.copy$default$16(),
-        view.copy$default$17(),
-        view.copy$default$18(),
-        view.copy$default$19(),
-        view.copy$default$20(),
-        Option.apply(query),
-        view.copy$default$22());
-  }
-
   private static TableIdentifier id(String schema, String name) {
     return new TableIdentifier(name, Option.apply(schema), Option.apply("spark_catalog"));
-  }
-
-  private static CatalogTable entry(TableIdentifier id, URI location) {
-    CatalogStorageFormat none = CatalogStorageFormat.empty();
-    CatalogStorageFormat storage =
-        none.copy(
-            Option.apply(location),
-            none.inputFormat(),
-            none.outputFormat(),
-            none.serde(),
-            none.compressed(),
-            none.properties(),
-            none.copy$default$7());
-    return new CatalogTable(
-        id,
-        CatalogTableType.EXTERNAL(),
-        storage,
-        new StructType(),
-        Option.apply("delta"),
-        CatalogTable.apply$default$6(),
-        CatalogTable.apply$default$7(),
-        CatalogTable.apply$default$8(),
-        CatalogTable.apply$default$9(),
-        CatalogTable.apply$default$10(),
-        CatalogTable.apply$default$11(),
-        CatalogTable.apply$default$12(),
-        CatalogTable.apply$default$13(),
-        CatalogTable.apply$default$14(),
-        CatalogTable.apply$default$15(),
-        CatalogTable.apply$default$16(),
-        CatalogTable.apply$default$17(),
-        CatalogTable.apply$default$18(),
-        CatalogTable.apply$default$19(),
-        CatalogTable.apply$default$20(),
-        CatalogTable.apply$default$21(),
-        CatalogTable.apply$default$22());
   }
 
   private static String plain(String location) {
