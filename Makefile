@@ -13,7 +13,7 @@ DYNAMODB := platform/jvm/dynamodb-local/target/lib
 DELTA_RS := .venv-delta-rs
 # The oldest Dagster that is allowed, with everything else from the first environment; and the tests that concern Dagster.
 OLDEST_DAGSTER := .venv-dagster-oldest
-DAGSTER_TESTS = tests/unit/assets tests/unit/sensors tests/unit/platform/launcher tests/local/dagster \
+DAGSTER_TESTS = tests/unit/assets tests/unit/sensors tests/local/dagster \
   $(shell grep -rlE '^(import|from) dagster' --include='test_*.py' tests/unit/platform)
 # A fast SQS server, for measurements.
 ELASTICMQ := platform/jvm/elasticmq/target/lib

@@ -21,6 +21,7 @@ from tidegate.assets.maintenance.history import events_job, history_job
 from tidegate.assets.operations.jobs import rebuild_job, redrive_job
 from tidegate.assets.presentation.lake_yaml_lines import with_lake_yaml_lines
 from tidegate.assets.routes.asset import build_route_checks, route_assets
+from tidegate.assets.runs.executor import run_executor
 from tidegate.assets.silver.asset import build_silver_assets, silver_job
 from tidegate.assets.silver.comparison_check import build_comparisons, comparison_job
 from tidegate.assets.sources.asset import source_assets
@@ -95,7 +96,7 @@ def build_definitions(
         ],
         resources={names.resource: lake},
         # One asset per run: a child process per step would only cost its start.
-        executor=None if is_guest else dg.in_process_executor,
+        executor=None if is_guest else run_executor,
     )
 
 

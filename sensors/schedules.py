@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import dagster as dg
 
 from tidegate.assets.keys import FORGET_JOB, LakeNames
+from tidegate.assets.runs.executor import run_executor
 from tidegate.platform.core.config.lake import LakeConfig
 
 _RUNNING = dg.DefaultScheduleStatus.RUNNING
@@ -61,9 +62,7 @@ def _daily_schedule(name: str, asset: dg.AssetKey, cron: str, job_text: str) -> 
 def _schedule_of_reports(name: str, assets: Iterable[dg.AssetKey], cron: str, job_text: str) -> dg.ScheduleDefinition:
     return dg.ScheduleDefinition(
         name=f"{name}_schedule",
-        job=dg.define_asset_job(
-            f"{name}_job", selection=list(assets), executor_def=dg.in_process_executor, description=job_text
-        ),
+        job=dg.define_asset_job(f"{name}_job", selection=list(assets), executor_def=run_executor, description=job_text),
         cron_schedule=cron,
         execution_timezone="UTC",
         default_status=_RUNNING,

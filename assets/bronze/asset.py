@@ -14,6 +14,7 @@ from tidegate.assets.bronze.shared_run import show_failed
 from tidegate.assets.keys import BRONZE_JOB, LakeNames
 from tidegate.assets.presentation.failure_summary import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
+from tidegate.assets.runs.executor import run_executor
 from tidegate.assets.runs.tags import ALLOW_REMOVALS_TAG, LISTED_TAG, TRIGGER_TAG
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.bronze.listener import InventoryComparison, RunListener
@@ -93,7 +94,7 @@ def bronze_job(config: LakeConfig) -> Any:
     return dg.define_asset_job(
         names.name(BRONZE_JOB),
         selection=dg.AssetSelection.assets(names.bronze),
-        executor_def=dg.in_process_executor,
+        executor_def=run_executor,
         description="Brings one bronze table up to date with its inbox.",
     )
 

@@ -13,6 +13,7 @@ from tidegate.assets.bronze.asset import work_off
 from tidegate.assets.bronze.report import page_of
 from tidegate.assets.bronze.shared_run import SharedRun, bring_up_to_date, find_lost_server
 from tidegate.assets.keys import SHARED_JOB, LakeNames
+from tidegate.assets.runs.executor import run_executor
 from tidegate.assets.runs.held_tables import (
     ACTIVE,
     AT_WORK,
@@ -65,7 +66,7 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
 
     @dg.job(
         name=names.name(SHARED_JOB),
-        executor_def=dg.in_process_executor,
+        executor_def=run_executor,
         description="Brings several bronze tables up to date with their inboxes: those for which little waits.",
     )
     def shared_job() -> None:

@@ -14,6 +14,7 @@ from pydantic import Field
 from tidegate.assets.keys import MAINTENANCE, MAINTENANCE_JOB, LakeNames
 from tidegate.assets.presentation.markdown import list_lines, markdown
 from tidegate.assets.presentation.run_log import RunLog
+from tidegate.assets.runs.executor import run_executor
 from tidegate.assets.runs.held_tables import RunTables, is_forgetting, is_rebuild, other_run
 from tidegate.assets.sources.asset import table_owners
 from tidegate.platform.core.config.lake import LakeConfig
@@ -52,7 +53,7 @@ def maintenance_job(config: LakeConfig) -> Any:
     return dg.define_asset_job(
         names.name(MAINTENANCE_JOB),
         selection=[names.maintained_bronze, *silver, names.maintained_lake],
-        executor_def=dg.in_process_executor,
+        executor_def=run_executor,
         description="Maintains tables: merges small files, writes checkpoints, deletes what no version needs.",
     )
 

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.run_log import RunLog
+from tidegate.assets.runs.executor import run_executor
 
 if TYPE_CHECKING:
     from tidegate.assets.maintenance.history_tables import DeletedRows
@@ -182,7 +183,7 @@ def history_job(names: LakeNames, jobs: Iterable[str], *, is_alone: bool = True)
 
     @dg.job(
         name=name,
-        executor_def=dg.in_process_executor,
+        executor_def=run_executor,
         description=f"Deletes from Dagster's storage this lake's runs of {RUN_DAYS} days ago, with their events and "
         "logs, but for the last of each asset and partition. The lake itself loses nothing: ledgers and operations log "
         "keep what was done.",
@@ -213,7 +214,7 @@ def events_job(names: LakeNames, assets: Iterable[dg.AssetsDefinition | dg.Asset
 
     @dg.job(
         name=name,
-        executor_def=dg.in_process_executor,
+        executor_def=run_executor,
         description=f"Deletes from Dagster's storage what this lake's sensors reported {EVENT_DAYS} days ago and its "
         f"checks found {RUN_DAYS} days ago, but for the last of each asset, partition and check. It does so by SQL in "
         "tables that are private to Dagster, so its schedule is off until you start it. The lake itself loses nothing.",

@@ -9,6 +9,7 @@ from tidegate.assets.keys import REBUILD_JOB, LakeNames
 from tidegate.assets.presentation.check_events import evaluation_event
 from tidegate.assets.presentation.failure_summary import readable_failure
 from tidegate.assets.presentation.run_log import RunLog
+from tidegate.assets.runs.executor import run_executor
 from tidegate.assets.runs.held_tables import REBUILD_OP
 from tidegate.assets.runs.long_runs import long_run
 from tidegate.assets.silver.asset import silver_report
@@ -119,7 +120,7 @@ def redrive_job(config: LakeConfig) -> dg.JobDefinition:
 
     @dg.job(
         name=names.name("redrive"),
-        executor_def=dg.in_process_executor,
+        executor_def=run_executor,
         description="Retries what is in quarantine.",
     )
     def redrive() -> None:
@@ -190,7 +191,7 @@ def rebuild_job(config: LakeConfig) -> dg.JobDefinition:
 
     @dg.job(
         name=names.name(REBUILD_JOB),
-        executor_def=dg.in_process_executor,
+        executor_def=run_executor,
         description="Reads every file of a loaded table again, or computes a silver table from bronze again, by "
         "today's lake.yaml. Readers never see the table empty.",
     )

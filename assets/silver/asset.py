@@ -11,6 +11,7 @@ from tidegate.assets.presentation.failure_summary import readable_failure
 from tidegate.assets.presentation.freshness import silver_freshness
 from tidegate.assets.presentation.markdown import describe_table
 from tidegate.assets.presentation.run_log import RunLog
+from tidegate.assets.runs.executor import run_executor
 from tidegate.assets.runs.long_runs import long_run
 from tidegate.assets.silver.comparison_check import equals_bronze_key
 from tidegate.assets.silver.expectation_checks import (
@@ -93,7 +94,7 @@ def silver_job(names: LakeNames, spec: TableSpec) -> Any:
         names.silver_job(spec.name),
         # A merge does not wait for its comparison with bronze, which has a job of its own.
         selection=dg.AssetSelection.assets(key) - dg.AssetSelection.checks(equals_bronze_key(key)),
-        executor_def=dg.in_process_executor,
+        executor_def=run_executor,
         description=f"Merges silver.{spec.name}.",
     )
 

@@ -12,6 +12,7 @@ from pyspark.errors import PySparkException
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import check_result
 from tidegate.assets.presentation.markdown import list_lines
+from tidegate.assets.runs.executor import run_executor
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.markdown import Markdown, code, join_texts, sentence
@@ -69,7 +70,7 @@ def comparison_job(config: LakeConfig) -> list[Any]:
         dg.define_asset_job(
             names.name(COMPARISON_JOB),
             selection=dg.AssetSelection.checks(*checks),
-            executor_def=dg.in_process_executor,
+            executor_def=run_executor,
             description="Compares silver tables with bronze.",
         )
     ]

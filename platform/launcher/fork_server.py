@@ -31,9 +31,9 @@ from dagster._utils import get_run_crash_explanation
 from dagster._utils.hosted_user_process import recon_repository_from_origin
 from dagster_shared.serdes import deserialize_value
 
+from tidegate.assets.runs.run_locks import RunLocks
 from tidegate.platform.lake.aws.clients import parse_descriptions
 from tidegate.platform.lake.parquet.footers import keep_spare
-from tidegate.platform.launcher.run_locks import RunLocks
 from tidegate.platform.launcher.warm_process import Launch
 
 _FORK = multiprocessing.get_context("fork")

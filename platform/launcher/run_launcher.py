@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from pathlib import Path
 
 from dagster import DagsterRun
 from dagster._core.instance.ref import InstanceRef
@@ -19,7 +18,7 @@ from dagster._grpc.types import ExecuteRunArgs
 from dagster._serdes import ConfigurableClassData
 from dagster_shared.serdes import serialize_value
 
-from tidegate.platform.launcher.run_locks import RunLocks
+from tidegate.assets.runs.run_locks import RunLocks
 from tidegate.platform.launcher.warm_process import Launch, NoAnswer, NotForked, WarmProcess
 
 _log = logging.getLogger(__name__)
@@ -39,7 +38,7 @@ class ForkingRunLauncher(DefaultRunLauncher):
 
     @property
     def _locks(self) -> RunLocks:
-        return RunLocks(Path(self._instance.root_directory) / "run_locks")
+        return RunLocks.of_instance(self._instance.root_directory)
 
     def launch_run(self, context: LaunchRunContext) -> None:
         """Start a run."""

@@ -12,6 +12,7 @@ import dagster as dg
 
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.run_log import RunLog
+from tidegate.assets.runs.dead_runs import DeadRuns
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.intake.fair_drain import QueueOrder
 from tidegate.platform.intake.held_events import HeldEvents
@@ -38,7 +39,7 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
         jobs: of runs of one table, and of runs that several tables share.
     """
 
-    order, held, names = QueueOrder(), HeldEvents(), LakeNames.from_config(config)
+    order, held, dead, names = QueueOrder(), HeldEvents(), DeadRuns(), LakeNames.from_config(config)
     queues = {spec.name: names.queue(spec.name) for spec in config.every_queue}
 
     @dg.sensor(
@@ -51,6 +52,10 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
     @with_lake(names.resource)
     def intake(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         handles, log = lake.open(), RunLog(context.log)
+        # A dead run would keep its table out of the requests below.
+        origin = context.code_location_origin
+        for line in dead.end(context.instance, origin.location_name if origin else None):
+            log.warning(line)
         taken = listen(handles, order=order, held=held)
         now = datetime.now(UTC).timestamp()
         before = json.loads(context.cursor or "{}")

@@ -1842,7 +1842,7 @@ MUTANTS = (
         "        if os.pread(file, len(_GIVEN_UP), 0) == _GIVEN_UP:\n",
         "        if not _GIVEN_UP:\n",
         (
-            "tests/unit/platform/launcher/test_run_locks.py::test_a_run_that_was_given_up_is_taken_by_no_process_and_has_not_died",
+            "tests/unit/assets/runs/test_run_locks.py::test_a_run_that_was_given_up_is_taken_by_no_process_and_has_not_died",
         ),
     ),
     Mutant(

@@ -23,6 +23,7 @@ from dagster._core.test_utils import create_run_for_test
 from tests.support.lakes.objects import Objects
 from tests.unit.conftest import Paper
 from tidegate.assets.keys import SHARED_JOB, LakeNames
+from tidegate.assets.runs.executor import run_executor
 from tidegate.assets.runs.held_tables import FAILED_TAG, SHARED_OP, shared_config
 from tidegate.assets.runs.tags import TRIGGER_TAG
 from tidegate.assets.sources.asset import table_owners
@@ -204,7 +205,7 @@ def test_triggers_are_a_schedule_or_a_sensor_and_on_from_the_start(paper: Paper)
 
 def test_runs_are_in_process(paper: Paper) -> None:
     for name in ("bronze_job", "silver_orders_job", "silver_items_job"):
-        assert paper.definitions.resolve_job_def(name).executor_def == dg.in_process_executor
+        assert paper.definitions.resolve_job_def(name).executor_def == run_executor
 
 
 def test_a_tick_adds_partitions_and_asks_for_runs_from_the_inbox(paper: Paper, instance: dg.DagsterInstance) -> None:

@@ -1,7 +1,5 @@
 """Only the process of a run holds its lock, for as long as the process lives."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -10,13 +8,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tidegate.platform.launcher.run_locks import RunLocks
+import dagster as dg
+
+from tidegate.assets.runs.executor import run_executor
+from tidegate.assets.runs.run_locks import RunLocks
 
 #: Takes the lock, starts a child that outlives it, prints that it is ready, and waits.
 HOLDER = """
 import os, sys, time
 from pathlib import Path
-from tidegate.platform.launcher.run_locks import RunLocks
+from tidegate.assets.runs.run_locks import RunLocks
 RunLocks(Path(sys.argv[1])).take("run")
 RunLocks(Path(sys.argv[1])).interrupt_when_asked("run")
 if os.fork() == 0:
@@ -25,14 +26,35 @@ if os.fork() == 0:
 print(flush=True)
 time.sleep(30)
 """
+#: Prints what another process than that of the run is told.
+ASKS = """
+import sys
+from pathlib import Path
+from tidegate.assets.runs.run_locks import RunLocks
+locks = RunLocks(Path(sys.argv[1]))
+print(locks.is_held("run"), locks.has_died("run"), locks.pid("run"), locks.interrupt("run"))
+"""
+
+
+@dg.op
+def look(context: dg.OpExecutionContext) -> bool:
+    return RunLocks.of_instance(context.instance.root_directory).is_held(context.run_id)
+
+
+@dg.job(executor_def=run_executor)
+def looks() -> None:
+    look()
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
 
 
 @contextmanager
-def holder(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def holder(folder: Path, source: str = HOLDER) -> Iterator[subprocess.Popen[bytes]]:
     """Yield a process that has the lock. It and its child are killed afterwards."""
-    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     started = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(folder)], stdout=subprocess.PIPE, env=environ, start_new_session=True
+        [sys.executable, "-c", source, str(folder)], stdout=subprocess.PIPE, env=environment(), start_new_session=True
     )
     assert started.stdout
     started.stdout.readline()
@@ -78,7 +100,7 @@ def test_an_interrupt_from_another_container_meets_no_process_that_has_the_numbe
     """A process of another PID namespace wrote its number, which is that of another process here."""
     locks = RunLocks(tmp_path)
     with holder(tmp_path) as process, subprocess.Popen(["sleep", "60"]) as stranger:
-        (tmp_path / "run").write_text(f"{stranger.pid}\n")
+        (tmp_path / "run").write_text(f"fork {stranger.pid} another machine\n")
         try:
             assert locks.interrupt("run")
             assert process.wait(20) == -signal.SIGINT
@@ -92,3 +114,41 @@ def test_an_empty_file_that_is_locked_is_a_run_about_to_say_who_it_is(tmp_path: 
     with holder(tmp_path):
         os.truncate(tmp_path / "run", 0)
         assert (locks.pid("run"), locks.has_died("run")) == (None, False)
+
+
+def test_a_run_that_was_not_forked_has_a_lock_while_it_works_and_no_process_that_can_be_asked_to_stop(
+    tmp_path: Path,
+) -> None:
+    locks = RunLocks(tmp_path / "locks")
+    with locks.hold("run"), locks.hold("run"):
+        # Each question opens the file. To close it in this process would free the lock.
+        assert (locks.is_held("run"), locks.has_died("run"), locks.find_died()) == (True, False, set())
+        asked = subprocess.run([sys.executable, "-c", ASKS, str(locks.folder)], env=environment(), capture_output=True)
+        assert asked.stdout.decode().split() == ["True", "False", "None", "False"]
+    assert not locks.is_held("run")
+    assert not list(locks.folder.iterdir())
+
+
+def test_a_fork_keeps_its_lock_when_its_executor_has_ended(tmp_path: Path) -> None:
+    source = HOLDER.replace("if os.fork()", 'with RunLocks(Path(sys.argv[1])).hold("run"): pass\nif os.fork()')
+    with holder(tmp_path, source) as process:
+        assert RunLocks(tmp_path).pid("run") == process.pid
+
+
+def test_a_run_works_without_a_lock_where_it_can_have_none(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    nowhere = RunLocks(tmp_path / "file")
+    with nowhere.hold("run"):
+        assert (nowhere.is_held("run"), nowhere.find_died()) == (False, set())
+    with holder(tmp_path), RunLocks(tmp_path).hold("run"):
+        assert (tmp_path / "run").exists()
+    assert RunLocks(tmp_path).find_died() == {"run"}, "the lock is that of the other process"
+
+
+def test_the_executor_of_a_run_holds_its_lock(tmp_path: Path) -> None:
+    with dg.DagsterInstance.ephemeral(str(tmp_path)) as instance:
+        locks = RunLocks.of_instance(instance.root_directory)
+        with dg.execute_job(dg.reconstructable(looks), instance) as result:
+            assert result.success
+            assert result.output_for_node("look") is True
+        assert not list(locks.folder.iterdir())

@@ -1,0 +1,102 @@
+"""Ends runs whose process is gone, so that no table waits for them until Dagster's timeouts end them.
+
+Dagster's own launcher cannot tell whether a run is alive once its code server is gone. What is known here comes from
+this machine only: a run that may live on another one is left to Dagster's timeouts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import dagster as dg
+
+from tidegate.assets.runs.held_tables import AT_WORK
+from tidegate.assets.runs.run_locks import RunLocks
+
+#: Seconds that a process has to begin a run which an earlier daemon launched. On a busy machine it imports for so long.
+#: A process that comes later finds that its run has ended, and does nothing.
+BEGIN_WITHIN = 30.0
+_DIED = "the process of this run is gone, and nothing reported its end. What it left is finished by the next run"
+_NOT_BEGUN = "the Dagster daemon or the code server that launched this run is gone, and no process began it"
+
+
+class DeadRuns:
+    """Looks for dead runs, at each tick of a sensor.
+
+    A run is ended at the second look that finds it dead: where its code server lives, it reports the run at once, with
+    the reason.
+
+    Args:
+        clock: epoch seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.time) -> None:
+        self._clock = clock
+        self._died: set[str] = set()
+        self._daemon: str | None = None
+        self._since: float | None = None
+        self._awaits_launches = True
+
+    def end(self, instance: dg.DagsterInstance, location: str | None) -> list[str]:
+        """End the runs that are dead. Returns a line for each.
+
+        Args:
+            instance: Dagster's instance.
+            location: name of the code location in whose code server this process is.
+        """
+        locks = RunLocks.of_instance(instance.root_directory)
+        return self._end_died(instance, locks) + self._end_not_begun(instance, locks, location)
+
+    def _end_died(self, instance: dg.DagsterInstance, locks: RunLocks) -> list[str]:
+        before, self._died = self._died, locks.find_died()
+        ended = []
+        for run_id in sorted(before & self._died):
+            # Its lock was free before this is asked, so it cannot end by itself any more.
+            run = instance.get_run_by_id(run_id)
+            if run is not None and run.status in AT_WORK:
+                ended.append(_end(instance, run, _DIED))
+            locks.forget(run_id)
+        return ended
+
+    def _end_not_begun(self, instance: dg.DagsterInstance, locks: RunLocks, location: str | None) -> list[str]:
+        """End the runs that were launched before this daemon, or this process, began, and that no process began.
+
+        Only code servers of this location begin its runs with Dagster's own launcher, and with Tidegate's.
+        """
+        beat = instance.get_daemon_heartbeats().get("SENSOR")
+        daemon, now = beat.daemon_id if beat else None, self._clock()
+        if self._since is None or daemon != self._daemon:
+            self._daemon, self._since, self._awaits_launches = daemon, now, True
+        if not self._awaits_launches or now < self._since + BEGIN_WITHIN:
+            return []
+        self._awaits_launches = False
+        if location is None or not _begins_in_code_server(instance):
+            return []
+        before = datetime.fromtimestamp(self._since, UTC)
+        launched = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTING], updated_before=before))
+        return [
+            _end(instance, run, _NOT_BEGUN)
+            for run in launched
+            if run.remote_job_origin is not None
+            and run.remote_job_origin.location_name == location
+            and not locks.is_held(run.run_id)
+        ]
+
+
+def _begins_in_code_server(instance: dg.DagsterInstance) -> bool:
+    """Return whether runs begin on the machine of their code server. Those of other launchers may begin anywhere."""
+    # Dagster loads the launcher when it is asked for, and its package may be only where the daemon is.
+    with suppress(Exception):
+        return isinstance(instance.run_launcher, dg.DefaultRunLauncher)
+    return False
+
+
+def _end(instance: dg.DagsterInstance, run: dg.DagsterRun, why: str) -> str:
+    if run.status is dg.DagsterRunStatus.CANCELING:
+        instance.report_run_canceled(run, why)
+    else:
+        instance.report_run_failed(run, why)
+    return f"ended run {run.run_id} of {run.job_name}: {why}"

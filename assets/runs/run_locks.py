@@ -1,0 +1,204 @@
+"""Finds the runs that have a live process on this machine. Each run holds a lock on its own file.
+
+The kernel frees the lock when the process ends, however it ends. A process id does not suffice, because another process
+may get the same id later, and in another container the same id is another process. So nobody sends a signal to a run:
+a file asks it to stop, and the run sends the signal to itself.
+
+A free lock says that a process has ended only where the process had it. So each file names the machine of its process.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import ClassVar
+
+#: Content of the file of a run that no fork may take any more.
+_GIVEN_UP = b"given up\n"
+#: The first words of the files of a run that was forked, and of a run that was started in another way.
+_FORK, _RUN = "fork", "run"
+_STOP_SUFFIX = ".stop"
+#: Seconds between two looks for the file that asks a run to stop.
+_WATCH_SECONDS = 0.5
+#: What it has differs from one start of a machine to the next. Containers of one machine have the same.
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_UNKNOWN_BOOT = "-"
+
+
+class RunLocks:
+    """The locks of one Dagster instance's runs.
+
+    Args:
+        folder: folder of the lock files; created if it is missing.
+    """
+
+    #: The locks of this process, with its id, because a fork has a copy and not the locks.
+    _own: ClassVar[set[tuple[int, Path]]] = set()
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def of_instance(cls, root_directory: str) -> RunLocks:
+        """Return the locks of a Dagster instance with this `root_directory`."""
+        return cls(Path(root_directory) / "run_locks")
+
+    def take(self, run_id: str) -> bool:
+        """Lock the file of a forked run until this process ends. Returns False if the run was given up before."""
+        file = self._open_lock(run_id)
+        # A POSIX lock, which forks do not inherit. The descriptor stays open on purpose.
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        if os.pread(file, len(_GIVEN_UP), 0) == _GIVEN_UP:
+            os.close(file)
+            return False
+        self._sign(file, run_id, _FORK)
+        return True
+
+    @contextmanager
+    def hold(self, run_id: str) -> Iterator[None]:
+        """Lock the run's file for the duration of the context, unless this process has taken it.
+
+        A run that cannot lock its file, for example because the folder cannot be written, goes on without.
+        """
+        file = None if self._is_own(run_id) else self._try_lock(run_id)
+        if file is not None:
+            self._sign(file, run_id, _RUN)
+        try:
+            yield
+        finally:
+            if file is not None:
+                self.forget(run_id)
+                self._own.discard((os.getpid(), self._path(run_id)))
+                os.close(file)
+
+    def interrupt_when_asked(self, run_id: str) -> None:
+        """Send SIGINT to the main thread of this process when the run is asked to stop, from a thread of its own."""
+
+        def watch() -> None:
+            while not self._stop_path(run_id).exists():
+                time.sleep(_WATCH_SECONDS)
+            signal.pthread_kill(main, signal.SIGINT)
+
+        main = threading.get_ident()
+        threading.Thread(target=watch, name="asked to stop", daemon=True).start()
+
+    def give_up(self, run_id: str) -> bool:
+        """Prevent every fork from taking the run. Returns False if a process already has it."""
+        with os.fdopen(self._open_lock(run_id), "r+b") as file:
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                return False
+            file.write(_GIVEN_UP)
+        return True
+
+    def forget(self, run_id: str) -> None:
+        """Remove the files of a run whose end is known."""
+        for path in (self._stop_path(run_id), self._path(run_id)):
+            path.unlink(missing_ok=True)
+
+    def pid(self, run_id: str) -> int | None:
+        """Return the process id of a forked run, None when it has no process."""
+        words = (self._read_lock(run_id) or b"").decode().split()
+        return int(words[1]) if words[:1] == [_FORK] else None
+
+    def is_held(self, run_id: str) -> bool:
+        """Return whether a process has the lock of the run."""
+        return self._is_own(run_id) or self._read_lock(run_id) is not None
+
+    def has_died(self, run_id: str) -> bool:
+        """Return whether the run had a process on this machine that ended without removing its lock file."""
+        if self._is_own(run_id):
+            return False
+        with suppress(OSError):
+            said = self._path(run_id).read_bytes()
+            # Asked again, because the file may be removed between the two checks.
+            return _is_of_this_machine(said) and self._read_lock(run_id) is None and self._path(run_id).exists()
+        return False
+
+    def find_died(self) -> set[str]:
+        """Return the runs that have died (see `has_died`)."""
+        with suppress(OSError):
+            names = [path.name for path in self.folder.iterdir() if path.suffix != _STOP_SUFFIX]
+            return {name for name in names if self.has_died(name)}
+        return set()
+
+    def interrupt(self, run_id: str) -> bool:
+        """Ask the process of a forked run to interrupt itself. Returns whether there is a process."""
+        if self.pid(run_id) is None:
+            return False
+        self._stop_path(run_id).touch()
+        if self.pid(run_id) is not None:
+            return True
+        self._stop_path(run_id).unlink(missing_ok=True)  # It ended just now, and its files are forgotten.
+        return False
+
+    def _read_lock(self, run_id: str) -> bytes | None:
+        """Return the content of a locked file. None if it is not locked, or cannot be read."""
+        with suppress(OSError), self._path(run_id).open("r+b") as file:
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                return file.read()
+        return None
+
+    def _try_lock(self, run_id: str) -> int | None:
+        with suppress(OSError):
+            file = self._open_lock(run_id)
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                os.close(file)
+                raise
+            return file
+        return None
+
+    def _open_lock(self, run_id: str) -> int:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        return os.open(self._path(run_id), os.O_RDWR | os.O_CREAT, 0o600)
+
+    def _sign(self, file: int, run_id: str, kind: str) -> None:
+        os.truncate(file, 0)
+        boot, name = _machine()
+        os.pwrite(file, f"{kind} {os.getpid()} {boot} {name}\n".encode(), 0)
+        self._own.add((os.getpid(), self._path(run_id)))
+
+    def _is_own(self, run_id: str) -> bool:
+        """Return whether this process has the lock. It must not open the file: closing it would free the lock."""
+        return (os.getpid(), self._path(run_id)) in self._own
+
+    def _stop_path(self, run_id: str) -> Path:
+        return self.folder / f"{run_id}{_STOP_SUFFIX}"
+
+    def _path(self, run_id: str) -> Path:
+        return self.folder / run_id
+
+
+@cache
+def _machine() -> tuple[str, str]:
+    """Return the boot id of this machine, and its name."""
+    try:
+        boot = _BOOT_ID.read_text(encoding="ascii").strip()
+    except OSError:
+        boot = _UNKNOWN_BOOT
+    return boot, socket.gethostname()
+
+
+def _is_of_this_machine(said: bytes) -> bool:
+    """Return whether the process that signed a file was one of this machine, before or after its last start.
+
+    A container that was made again has another name, and the boot id of its machine.
+    """
+    words = said.decode(errors="replace").split()
+    if len(words) != 4:
+        return False  # it is empty, or given up
+    boot, name = _machine()
+    return words[2] == boot != _UNKNOWN_BOOT or words[3] == name
