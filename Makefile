@@ -15,6 +15,8 @@ DELTA_RS := .venv-delta-rs
 OLDEST_DAGSTER := .venv-dagster-oldest
 DAGSTER_TESTS = tests/unit/assets tests/unit/sensors tests/local/dagster \
   $(shell grep -rlE '^(import|from) dagster' --include='test_*.py' tests/unit/platform)
+# Where Debian puts PostgreSQL's server. A test starts one.
+POSTGRESQL := /usr/lib/postgresql
 # A fast SQS server, for measurements.
 ELASTICMQ := platform/jvm/elasticmq/target/lib
 JVM_SOURCES := platform/jvm/pom.xml $(shell find platform/jvm/src/main -type f 2>/dev/null)
@@ -184,8 +186,8 @@ $(OLDEST_DAGSTER)/.installed: requirements/dagster-oldest.txt $(BIN)/.dev
 	echo "import site; site.addsitedir('$(abspath $(VENV))/lib/python3.11/site-packages')" > $(OLDEST_DAGSTER)/lib/python3.11/site-packages/first-environment.pth
 	touch $@
 
-.PHONY: ready-to-test every-group require-jvm chromium
-ready-to-test: $(DIST)/.test-classes $(DIST)/spark-classes.jsa check $(DYNAMODB)/.fetched $(DELTA_RS)/.installed chromium
+.PHONY: ready-to-test every-group require-jvm chromium postgresql
+ready-to-test: $(DIST)/.test-classes $(DIST)/spark-classes.jsa check $(DYNAMODB)/.fetched $(DELTA_RS)/.installed chromium postgresql
 
 every-group:
 	@# `lint` has run what it checks, before any server was started.
@@ -201,3 +203,10 @@ chromium:
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	    echo "Installing Chromium"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
 	  else echo "error: the browser tests need Chromium: install it (Debian: apt-get install chromium)"; exit 1; fi; }
+
+# After Chromium, because apt-get runs alone.
+postgresql: chromium
+	@test -n "$(wildcard $(POSTGRESQL)/*/bin/initdb)" || command -v initdb >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "Installing PostgreSQL"; apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql >/dev/null; \
+	  else echo "error: a test needs PostgreSQL: install it (Debian: apt-get install postgresql)"; exit 1; fi; }

