@@ -1,6 +1,6 @@
 """Ends runs whose process is gone, so that no table waits for them until Dagster's timeouts end them.
 
-Dagster's own launcher cannot tell whether a run is alive once its code server is gone. What is known here comes from
+Dagster's own launcher does not know whether a run is alive once its code server is gone. What is known here comes from
 this machine only: a run that may live on another one is left to Dagster's timeouts.
 """
 
@@ -47,7 +47,7 @@ class DeadRuns:
             instance: Dagster's instance.
             location: name of the code location in whose code server this process is.
         """
-        locks = RunLocks.of_instance(instance.root_directory)
+        locks = RunLocks.from_root(instance.root_directory)
         return self._end_died(instance, locks) + self._end_not_begun(instance, locks, location)
 
     def _end_died(self, instance: dg.DagsterInstance, locks: RunLocks) -> list[str]:

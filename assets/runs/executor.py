@@ -34,7 +34,7 @@ class _LockedRun(dg.Executor):
 
     def execute(self, plan_context: Any, execution_plan: Any) -> Iterator[dg.DagsterEvent]:
         """Execute the steps of a run."""
-        with RunLocks.of_instance(plan_context.instance.root_directory).hold(plan_context.run_id):
+        with RunLocks.from_root(plan_context.instance.root_directory).hold(plan_context.run_id):
             yield from self._inner.execute(plan_context, execution_plan)
 
 

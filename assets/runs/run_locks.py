@@ -47,7 +47,7 @@ class RunLocks:
         self.folder = folder
 
     @classmethod
-    def of_instance(cls, root_directory: str) -> RunLocks:
+    def from_root(cls, root_directory: str) -> RunLocks:
         """Return the locks of a Dagster instance with this `root_directory`."""
         return cls(Path(root_directory) / "run_locks")
 
@@ -66,7 +66,7 @@ class RunLocks:
     def hold(self, run_id: str) -> Iterator[None]:
         """Lock the run's file for the duration of the context, unless this process has taken it.
 
-        A run that cannot lock its file, for example because the folder cannot be written, goes on without.
+        A run that cannot lock its file, for example because the folder cannot be written, works without.
         """
         file = None if self._is_own(run_id) else self._try_lock(run_id)
         if file is not None:

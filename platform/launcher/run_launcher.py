@@ -38,7 +38,7 @@ class ForkingRunLauncher(DefaultRunLauncher):
 
     @property
     def _locks(self) -> RunLocks:
-        return RunLocks.of_instance(self._instance.root_directory)
+        return RunLocks.from_root(self._instance.root_directory)
 
     def launch_run(self, context: LaunchRunContext) -> None:
         """Start a run."""

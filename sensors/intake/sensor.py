@@ -38,7 +38,6 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
     Args:
         jobs: of runs of one table, and of runs that several tables share.
     """
-
     order, held, dead, names = QueueOrder(), HeldEvents(), DeadRuns(), LakeNames.from_config(config)
     queues = {spec.name: names.queue(spec.name) for spec in config.every_queue}
 
@@ -52,10 +51,7 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
     @with_lake(names.resource)
     def intake(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         handles, log = lake.open(), RunLog(context.log)
-        # A dead run would keep its table out of the requests below.
-        origin = context.code_location_origin
-        for line in dead.end(context.instance, origin.location_name if origin else None):
-            log.warning(line)
+        _end_dead_runs(dead, context, log)
         taken = listen(handles, order=order, held=held)
         now = datetime.now(UTC).timestamp()
         before = json.loads(context.cursor or "{}")
@@ -90,3 +86,10 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
         )
 
     return intake
+
+
+def _end_dead_runs(dead: DeadRuns, context: dg.SensorEvaluationContext, log: RunLog) -> None:
+    """End dead runs, because they would keep their tables out of the requests of this tick."""
+    origin = context.code_location_origin
+    for line in dead.end(context.instance, origin.location_name if origin else None):
+        log.warning(line)

@@ -5,26 +5,19 @@ Processes die as they die with a machine. Each row is there once, and no table w
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 import pytest
-from pyspark.errors import AnalysisException
 
 from tests.support.plugins.processes import eventually
 from tests.support.servers.postgres import Postgres
 from tidegate.assets.keys import BRONZE_JOB
 from tidegate.assets.runs.run_locks import RunLocks
-from tidegate.platform.core.errors import ConfigurationError
-from tidegate.platform.local.process.guard import _descendants
 from tidegate.platform.local.process.process import Process, spawn
 from tidegate.platform.local.stack_file import client_environ
 from tidegate.platform.testing import TestLake
@@ -34,8 +27,8 @@ pytestmark = pytest.mark.timeout(600)
 PAGE = (Path(__file__).parents[3] / "docs/operate/aws.md").read_text(encoding="utf-8")
 CONFIGURE = "tidegate dagster-yaml --postgres"
 DAEMON = "dagster-daemon run -m tidegate.platform.definitions"
-#: Seconds within which a table goes on after its run died. Dagster's own timeouts are 180 seconds and an hour.
-GOES_ON_WITHIN = 120
+#: Seconds for everything after the restart, on a busy machine. Dagster's own timeout is an hour.
+WITHIN = 400
 
 
 def words(command: str) -> list[str]:
@@ -72,7 +65,7 @@ class Deployment:
 
     @property
     def locks(self) -> RunLocks:
-        return RunLocks.of_instance(str(self._home))
+        return RunLocks.from_root(str(self._home))
 
     def start(self) -> None:
         self._daemon = spawn(
@@ -83,17 +76,16 @@ class Deployment:
         if self._daemon:
             self._daemon.stop(2.0)
 
-    def wait_for(self, state: dg.DagsterRunStatus, instance: dg.DagsterInstance) -> str:
-        """Wait until a run of bronze has a status, and its lock if it works. Returns its id."""
+    def find_working(self, instance: dg.DagsterInstance) -> str:
+        """Wait until a run of bronze is at work. Returns its id."""
         found: list[str] = []
 
         def look() -> bool:
-            runs = instance.get_runs(dg.RunsFilter(job_name=BRONZE_JOB, statuses=[state]))
-            starts = state is dg.DagsterRunStatus.STARTING
-            found[:] = [run.run_id for run in runs if starts or self.locks.is_held(run.run_id)]
+            runs = instance.get_runs(dg.RunsFilter(job_name=BRONZE_JOB, statuses=[dg.DagsterRunStatus.STARTED]))
+            found[:] = [run.run_id for run in runs if self.locks.is_held(run.run_id)]
             return bool(found)
 
-        assert eventually(look, 60), self.daemon.tail()
+        assert eventually(look, 200), self.daemon.tail()
         return found[0]
 
 
@@ -122,19 +114,8 @@ def land(lake: TestLake, kit: Any, numbers: Sequence[int]) -> None:
         lake.put(f"sold/{number}.json", kit.lines({"id": number, "v": 1}))
 
 
-def wait_for_rows(lake: TestLake, name: str, numbers: Sequence[int], deadline: float, deployment: Deployment) -> None:
-    """Wait until a table has these rows, each once."""
-    wanted, end = sorted(numbers), time.monotonic() + deadline
-    while (found := rows(lake, name)) != wanted:
-        assert time.monotonic() < end, f"{name}: {found}\n{deployment.daemon.tail(60)}"
-        assert len(found) <= len(set(found)), found
-        time.sleep(3)
-
-
-def rows(lake: TestLake, name: str) -> list[int]:
-    with suppress(ConfigurationError, AnalysisException):  # nothing has made it yet
-        return sorted(row.id for row in lake.sql(f"SELECT id FROM {name}"))
-    return []
+def ids(lake: TestLake, name: str) -> list[int]:
+    return sorted(row.id for row in lake.sql(f"SELECT id FROM {name}"))
 
 
 def why_failed(instance: dg.DagsterInstance, run_id: str) -> str:
@@ -144,28 +125,26 @@ def why_failed(instance: dg.DagsterInstance, run_id: str) -> str:
     return str(event.message)
 
 
-def test_a_table_goes_on_when_its_run_and_the_daemon_die(lake: TestLake, deployment: Deployment, kit: Any) -> None:
-    with deployment.instance as instance:
-        land(lake, kit, [0])
-        died = deployment.wait_for(dg.DagsterRunStatus.STARTED, instance)
-        for pid in _descendants(deployment.daemon.pid):
-            os.kill(pid, signal.SIGKILL)  # the run and its code server
-        t0 = time.monotonic()
-        wait_for_rows(lake, "bronze.sold", [0], GOES_ON_WITHIN, deployment)
-        print("second", time.monotonic() - t0)
-        assert why_failed(instance, died).startswith("the process of this run is gone")
+def test_all_rows_are_there_once_after_the_daemon_its_code_server_and_its_run_died(
+    lake: TestLake, deployment: Deployment, kit: Any
+) -> None:
+    merged = 0
 
-        land(lake, kit, range(1, 20))
-        not_begun = deployment.wait_for(dg.DagsterRunStatus.STARTING, instance)
+    def has_all_rows() -> bool:
+        nonlocal merged
+        wanted = dg.RunsFilter(job_name="silver_sold_job", statuses=[dg.DagsterRunStatus.SUCCESS])
+        before, merged = merged, len(instance.get_runs(wanted))
+        return merged > before and ids(lake, "silver.sold") == list(range(20))
+
+    with deployment.instance as instance:
+        land(lake, kit, range(3))
+        died = deployment.find_working(instance)
+        land(lake, kit, range(3, 20))
         deployment.daemon.kill()
-        deployment.daemon.wait(30)
-        t0 = time.monotonic()
+        deployment.daemon.wait(60)  # its guard ends what the daemon has started
         deployment.start()
-        wait_for_rows(lake, "silver.sold", range(20), GOES_ON_WITHIN, deployment)
-        print("third", time.monotonic() - t0)
-        assert why_failed(instance, not_begun).startswith(
-            "the Dagster daemon or the code server that launched this run"
-        )
-        assert rows(lake, "bronze.sold") == list(range(20))
-        for r in instance.get_run_records():
-            print(r.dagster_run.job_name, r.dagster_run.status, r.start_time, r.end_time)
+        assert eventually(has_all_rows, WITHIN), deployment.daemon.tail(60)
+        assert why_failed(instance, died).startswith("the process of this run is gone")
+        runs = instance.get_runs(dg.RunsFilter(job_name=BRONZE_JOB))
+        assert len(runs) <= 3
+    assert ids(lake, "bronze.sold") == list(range(20))

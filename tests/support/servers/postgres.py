@@ -66,7 +66,8 @@ class Postgres:
         with (self._folder / "log").open("w") as log:
             self._process = subprocess.Popen(
                 # `-F`: nothing has to survive a power cut.
-                ["setpriv", "--pdeathsig=INT", _program("postgres"), f"-D{data}", f"-h{self.host}", f"-k{self._folder}", "-F"],
+                ["setpriv", "--pdeathsig=INT", _program("postgres"), "-F",
+                 f"-D{data}", f"-h{self.host}", f"-k{self._folder}"],
                 **self._owner, stdout=log, stderr=log,
             )  # fmt: skip
         started = eventually(lambda: self._accepts() or self._process.poll() is not None, 60)  # type: ignore[union-attr]

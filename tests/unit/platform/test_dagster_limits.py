@@ -379,6 +379,7 @@ def limits() -> dict[str, int]:
         if section.value in ("concurrency", "run_monitoring", "run_coordinator"):
             collect(node)
     del found["dequeue_interval_seconds"]
+    del found["poll_interval_seconds"]
     return found
 
 

@@ -91,7 +91,7 @@ def status(instance: dg.DagsterInstance, run_id: str) -> dg.DagsterRunStatus:
 
 
 def test_a_run_is_ended_if_its_process_died_on_this_machine_and_never_otherwise(instance: dg.DagsterInstance) -> None:
-    locks = RunLocks.of_instance(instance.root_directory)
+    locks = RunLocks.from_root(instance.root_directory)
     locks.folder.mkdir()
     dead_pid = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], stdout=subprocess.PIPE).stdout
     runs = {}
@@ -118,7 +118,7 @@ def test_a_run_is_ended_if_its_process_died_on_this_machine_and_never_otherwise(
 
 
 def test_a_run_that_its_code_server_ended_is_not_ended_again(instance: dg.DagsterInstance) -> None:
-    locks = RunLocks.of_instance(instance.root_directory)
+    locks = RunLocks.from_root(instance.root_directory)
     run, dead = create_run_for_test(instance, status=Status.STARTED), DeadRuns()
     locks.folder.mkdir()
     (locks.folder / run.run_id).write_text(f"run 1 {BOOT} {HERE}\n")
@@ -131,7 +131,7 @@ def test_a_run_that_its_code_server_ended_is_not_ended_again(instance: dg.Dagste
 
 
 def test_a_run_that_was_deleted_leaves_no_file(instance: dg.DagsterInstance) -> None:
-    locks, dead = RunLocks.of_instance(instance.root_directory), DeadRuns()
+    locks, dead = RunLocks.from_root(instance.root_directory), DeadRuns()
     locks.folder.mkdir()
     (locks.folder / "deleted").write_text(f"run 1 {BOOT} {HERE}\n")
     assert dead.end(instance, "tidegate") + dead.end(instance, "tidegate") == []
@@ -148,7 +148,7 @@ class Launches:
 
     def __post_init__(self) -> None:
         self.dead = DeadRuns(lambda: self.now)
-        self.locks = RunLocks.of_instance(self.instance.root_directory)
+        self.locks = RunLocks.from_root(self.instance.root_directory)
         self.locks.folder.mkdir(exist_ok=True)
 
     def start_daemon(self) -> None:
@@ -241,7 +241,7 @@ def test_machines_that_cannot_read_their_boot_id_are_not_one(
     instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run_locks, "_machine", lambda: ("-", HERE))
-    locks = RunLocks.of_instance(instance.root_directory)
+    locks = RunLocks.from_root(instance.root_directory)
     locks.folder.mkdir()
     for name in (HERE, "another-machine"):
         (locks.folder / name).write_text(f"run 1 - {name}\n")

@@ -26,7 +26,7 @@ if os.fork() == 0:
 print(flush=True)
 time.sleep(30)
 """
-#: Prints what another process than that of the run is told.
+#: Prints what another process than that of the run learns.
 ASKS = """
 import sys
 from pathlib import Path
@@ -38,7 +38,7 @@ print(locks.is_held("run"), locks.has_died("run"), locks.pid("run"), locks.inter
 
 @dg.op
 def look(context: dg.OpExecutionContext) -> bool:
-    return RunLocks.of_instance(context.instance.root_directory).is_held(context.run_id)
+    return RunLocks.from_root(context.instance.root_directory).is_held(context.run_id)
 
 
 @dg.job(executor_def=run_executor)
@@ -147,7 +147,7 @@ def test_a_run_works_without_a_lock_where_it_can_have_none(tmp_path: Path) -> No
 
 def test_the_executor_of_a_run_holds_its_lock(tmp_path: Path) -> None:
     with dg.DagsterInstance.ephemeral(str(tmp_path)) as instance:
-        locks = RunLocks.of_instance(instance.root_directory)
+        locks = RunLocks.from_root(instance.root_directory)
         with dg.execute_job(dg.reconstructable(looks), instance) as result:
             assert result.success
             assert result.output_for_node("look") is True
