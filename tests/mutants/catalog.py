@@ -1846,6 +1846,16 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "a run of another machine is ended, though it may live",
+        3,
+        "_is_of_this_machine",
+        "    return words[2] == boot != _UNKNOWN_BOOT or words[3] == name\n",
+        "    return True\n",
+        (
+            "tests/unit/assets/runs/test_dead_runs.py::test_a_run_is_ended_if_its_process_died_on_this_machine_and_never_otherwise",
+        ),
+    ),
+    Mutant(
         "columns that Delta refuses are decided on",
         2,
         "prepare_register",
