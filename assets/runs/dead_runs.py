@@ -44,7 +44,6 @@ class DeadRuns:
         """End the runs that are dead. Returns a line for each.
 
         Args:
-            instance: Dagster's instance.
             location: name of the code location in whose code server this process is.
         """
         locks = RunLocks.from_root(instance.root_directory)
