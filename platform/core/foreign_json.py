@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NoReturn
 
@@ -120,8 +119,13 @@ def require_few_levels(text: str) -> None:
     Raises:
         ValueError: it has more. The message continues a sentence whose subject is the text.
     """
-    if text.count("[") + text.count("{") > MAX_LEVELS and any(level > MAX_LEVELS for level, _ in _levels(text)):
-        raise _OutOfBounds("is nested too deeply")
+    if text.count("[") + text.count("{") <= MAX_LEVELS:
+        return
+    level = 0
+    for found in _LEVEL.finditer(text):
+        level += (0, 1, -1)[found.lastindex or 0]
+        if level > MAX_LEVELS:
+            raise _OutOfBounds("is nested too deeply")
 
 
 def deep_value_end(text: str, start: int, max_levels: int) -> int | None:
@@ -134,21 +138,13 @@ def deep_value_end(text: str, start: int, max_levels: int) -> int | None:
     """
     if text[start] not in "[{":
         return None
-    deepest = 0
-    for level, end in _levels(text, start):
+    level = deepest = 0
+    for found in _LEVEL.finditer(text, start):
+        level += (0, 1, -1)[found.lastindex or 0]
         deepest = max(deepest, level)
         if level <= 0:
-            return end if deepest > max_levels else None
+            return found.end() if deepest > max_levels else None
     return len(text) if deepest > max_levels else None
-
-
-def _levels(text: str, start: int = 0) -> Iterator[tuple[int, int]]:
-    """Yield the number of open arrays and objects behind each bracket that is not in a text, and the bracket's end."""
-    level = 0
-    for found in _LEVEL.finditer(text, start):
-        if found.lastindex:
-            level += 1 if found.lastindex == 1 else -1
-            yield level, found.end()
 
 
 class _RepeatedMember(ValueError):

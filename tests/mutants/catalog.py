@@ -3871,8 +3871,8 @@ MUTANTS = (
         "the depth of a document is bounded by the stack that is left",
         6,
         "require_few_levels",
-        "any(level > MAX_LEVELS for",
-        "any(level > 10**9 for",
+        "        if level > MAX_LEVELS:\n",
+        "        if level > 10**9:\n",
         (
             "tests/unit/repository/test_foreign_documents.py::"
             "test_depth_is_counted_in_the_text_and_not_by_the_stack_that_is_left",
@@ -3881,9 +3881,9 @@ MUTANTS = (
     Mutant(
         "brackets within texts are levels of a document",
         6,
-        "_levels",
-        "_LEVEL.finditer(text, start)",
-        "re.compile(r'([\[{])|([\]}])').finditer(text, start)",
+        "require_few_levels",
+        "_LEVEL.finditer(text)",
+        "re.finditer(r'([\[{])|([\]}])', text)",
         (
             "tests/unit/repository/test_foreign_documents.py::"
             "test_depth_is_counted_in_the_text_and_not_by_the_stack_that_is_left",
