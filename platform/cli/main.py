@@ -47,7 +47,7 @@ def _print_versions(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(help="S3 event notifications become Delta tables, as Dagster assets.")
 def root(
     version: Annotated[
         bool,
@@ -59,7 +59,7 @@ def root(
         ),
     ] = False,
 ) -> None:
-    """S3 event notifications become Delta tables, as Dagster assets."""
+    """Take the options of the program itself."""
 
 
 def explain_error(error: Exception) -> str:

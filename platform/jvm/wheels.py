@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import tidegate
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.local.spark.jars import OWN_JAR, sha256
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,7 +79,7 @@ def notice(found: Mapping[str, Path]) -> Iterator[str]:
     """Return the lines that name each jar, its licence, its source and its SHA-256.
 
     Raises:
-        ValueError: the licence of a jar is unknown.
+        BadSetting: the licence of a jar is unknown.
     """
     yield "tidegate-jars\n\nThis wheel has the jars below, as their projects publish them. Their own LICENSE and\n"
     yield "NOTICE are in each jar, below META-INF or at its root. The text of the Apache License 2.0 is in LICENSE.\n"
@@ -87,7 +88,7 @@ def notice(found: Mapping[str, Path]) -> Iterator[str]:
         known = [(start, licence, origin) for licence, of in licences.items() for start, origin in of.items()]
         fitting = [each for each in known if name.startswith(each[0])]
         if not fitting:
-            raise ValueError(f"{name}: name its licence in platform/jvm/wheel/licences.toml")
+            raise BadSetting(f"{name}: name its licence in platform/jvm/wheel/licences.toml")
         _, licence, origin = max(fitting, key=lambda each: len(each[0]))
         yield f"\n{name}\n  licence: {licence}\n  source: {origin}\n  SHA-256: {sha256(path)}\n"
 

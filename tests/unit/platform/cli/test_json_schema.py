@@ -68,7 +68,7 @@ def test_a_shell_completes_commands_options_and_tables(tmp_path: Path, monkeypat
     assert completed("tidegate why s") == {"silver.orders"}
     lake.write_text("[")
     assert completed("tidegate rebuild ") == set()
-    assert completed("tidegate st") == {"status"}
+    assert completed("tidegate st") == {"stack", "status"}
     assert {"--json", "--home", "--lake"} <= completed("tidegate status --")
     script = CliRunner().invoke(app, [], prog_name="tidegate", env={"_TIDEGATE_COMPLETE": "source_bash"}).stdout
     assert "complete" in script
