@@ -7,7 +7,7 @@ this machine only: a run that may live on another one is left to Dagster's timeo
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
@@ -18,7 +18,7 @@ from tidegate.assets.runs.run_locks import RunLocks
 
 #: Seconds that a process has to begin a run which an earlier daemon launched. On a busy machine it imports for so long.
 #: A process that comes later finds that its run has ended, and does nothing.
-BEGIN_WITHIN = 30.0
+BEGIN_WITHIN = 60.0
 _DIED = "the process of this run is gone, and nothing reported its end. What it left is finished by the next run"
 _NOT_BEGUN = "the Dagster daemon or the code server that launched this run is gone, and no process began it"
 
@@ -30,14 +30,23 @@ class DeadRuns:
     the reason.
 
     Args:
+        jobs: names of the jobs whose launches are looked at. Other jobs have other times to begin.
         clock: epoch seconds.
+        timer: seconds that no setting of a clock changes.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        self._clock = clock
+    def __init__(
+        self,
+        jobs: Collection[str],
+        clock: Callable[[], float] = time.time,
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._jobs, self._timer = frozenset(jobs), timer
         self._died: set[str] = set()
         self._daemon: str | None = None
-        self._since: float | None = None
+        #: Launches before this time are not of this daemon and this code server, which now loads its definitions.
+        self._since = clock()
+        self._looked: float | None = None
         self._awaits_launches = True
 
     def end(self, instance: dg.DagsterInstance, location: str | None) -> list[str]:
@@ -57,7 +66,8 @@ class DeadRuns:
             run = instance.get_run_by_id(run_id)
             if run is not None and run.status in AT_WORK:
                 ended.append(_end(instance, run, _DIED))
-            locks.forget(run_id)
+            with suppress(OSError):
+                locks.forget(run_id)
         return ended
 
     def _end_not_begun(self, instance: dg.DagsterInstance, locks: RunLocks, location: str | None) -> list[str]:
@@ -66,22 +76,27 @@ class DeadRuns:
         Only code servers of this location begin its runs with Dagster's own launcher, and with Tidegate's.
         """
         beat = instance.get_daemon_heartbeats().get("SENSOR")
-        daemon, now = beat.daemon_id if beat else None, self._clock()
-        if self._since is None or daemon != self._daemon:
-            self._daemon, self._since, self._awaits_launches = daemon, now, True
-        if not self._awaits_launches or now < self._since + BEGIN_WITHIN:
+        daemon, now = beat.daemon_id if beat else None, self._timer()
+        if self._looked is None:
+            self._daemon, self._looked = daemon, now
+        elif daemon != self._daemon:
+            # Its first heartbeat precedes its first launch.
+            self._since = beat.timestamp if beat else self._since
+            self._daemon, self._looked, self._awaits_launches = daemon, now, True
+        if not self._awaits_launches or now < self._looked + BEGIN_WITHIN:
             return []
+        launched: Sequence[dg.DagsterRun] = ()
+        if location is not None and _begins_in_code_server(instance):
+            before = datetime.fromtimestamp(self._since, UTC)
+            launched = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTING], updated_before=before))
         self._awaits_launches = False
-        if location is None or not _begins_in_code_server(instance):
-            return []
-        before = datetime.fromtimestamp(self._since, UTC)
-        launched = instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTING], updated_before=before))
         return [
             _end(instance, run, _NOT_BEGUN)
             for run in launched
-            if run.remote_job_origin is not None
+            if run.job_name in self._jobs
+            and run.remote_job_origin is not None
             and run.remote_job_origin.location_name == location
-            and not locks.is_held(run.run_id)
+            and locks.end(run.run_id)
         ]
 
 
@@ -89,7 +104,8 @@ def _begins_in_code_server(instance: dg.DagsterInstance) -> bool:
     """Return whether runs begin on the machine of their code server. Those of other launchers may begin anywhere."""
     # Dagster loads the launcher when it is asked for, and its package may be only where the daemon is.
     with suppress(Exception):
-        return isinstance(instance.run_launcher, dg.DefaultRunLauncher)
+        launcher = type(instance.run_launcher)
+        return issubclass(launcher, dg.DefaultRunLauncher) and launcher.__module__.startswith(("dagster.", "tidegate."))
     return False
 
 

@@ -21,8 +21,12 @@ from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
+from tidegate.platform.core.errors import UnavailableError
+
 #: Content of the file of a run that no fork may take any more.
 _GIVEN_UP = b"given up\n"
+#: Content of the file of a run that was ended before a process began it.
+_ENDED = b"ended\n"
 #: The first words of the files of a run that was forked, and of a run that was started in another way.
 _FORK, _RUN = "fork", "run"
 _STOP_SUFFIX = ".stop"
@@ -56,7 +60,7 @@ class RunLocks:
         file = self._open_lock(run_id)
         # A POSIX lock, which forks do not inherit. The descriptor stays open on purpose.
         fcntl.lockf(file, fcntl.LOCK_EX)
-        if os.pread(file, len(_GIVEN_UP), 0) == _GIVEN_UP:
+        if os.pread(file, len(_GIVEN_UP) + 1, 0) in (_GIVEN_UP, _ENDED):
             os.close(file)
             return False
         self._sign(file, run_id, _FORK)
@@ -67,15 +71,17 @@ class RunLocks:
         """Lock the run's file for the duration of the context, unless this process has taken it.
 
         A run that cannot lock its file, for example because the folder cannot be written, works without.
+
+        Raises:
+            UnavailableError: the run was ended while it began.
         """
         file = None if self._is_own(run_id) else self._try_lock(run_id)
-        if file is not None:
-            self._sign(file, run_id, _RUN)
         try:
             yield
         finally:
             if file is not None:
-                self.forget(run_id)
+                with suppress(OSError):
+                    self.forget(run_id)
                 self._own.discard((os.getpid(), self._path(run_id)))
                 os.close(file)
 
@@ -92,12 +98,19 @@ class RunLocks:
 
     def give_up(self, run_id: str) -> bool:
         """Prevent every fork from taking the run. Returns False if a process already has it."""
+        return self._write_unless_held(run_id, _GIVEN_UP)
+
+    def end(self, run_id: str) -> bool:
+        """Prevent every process from beginning the run. Returns False if one already has it."""
+        return self._write_unless_held(run_id, _ENDED)
+
+    def _write_unless_held(self, run_id: str, said: bytes) -> bool:
         with os.fdopen(self._open_lock(run_id), "r+b") as file:
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 return False
-            file.write(_GIVEN_UP)
+            file.write(said)
         return True
 
     def forget(self, run_id: str) -> None:
@@ -118,10 +131,11 @@ class RunLocks:
         """Return whether the run had a process on this machine that ended without removing its lock file."""
         if self._is_own(run_id):
             return False
-        with suppress(OSError):
-            said = self._path(run_id).read_bytes()
-            # Asked again, because the file may be removed between the two checks.
-            return _is_of_this_machine(said) and self._read_lock(run_id) is None and self._path(run_id).exists()
+        # A lock that is held, or that cannot be asked for, raises: nothing is known of its process.
+        with suppress(OSError), self._path(run_id).open("r+b") as file:
+            said = file.read()
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return _is_of_this_machine(said) and self._path(run_id).exists()  # It may have been removed meanwhile.
         return False
 
     def find_died(self) -> set[str]:
@@ -155,7 +169,10 @@ class RunLocks:
             file = self._open_lock(run_id)
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+                if os.pread(file, len(_ENDED) + 1, 0) == _ENDED:
+                    raise UnavailableError("this run was ended before it began: its table has another run")
+                self._sign(file, run_id, _RUN)
+            except BaseException:
                 os.close(file)
                 raise
             return file

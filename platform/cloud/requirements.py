@@ -219,26 +219,36 @@ def merge_notification(found: Mapping[str, Any], ours: Mapping[str, Any]) -> dic
 
     Args:
         found: the configuration as S3 returns it.
-        ours: what `notification` returns. It replaces a configuration with its id.
+        ours: what `notification` returns. It replaces those with its id, and those of its events to its queue.
     """
     kept = {kind: value for kind, value in found.items() if kind != "ResponseMetadata"}
-    others = [queue for queue in kept.get("QueueConfigurations", []) if queue.get("Id") != ours["Id"]]
+    others = [each for each in kept.get("QueueConfigurations", []) if not _is_replaced(each, ours)]
     return {**kept, "QueueConfigurations": [*others, dict(ours)]}
 
 
-def same_events(found: Mapping[str, Any]) -> list[str]:
+def same_events(found: Mapping[str, Any], ours: Mapping[str, Any]) -> list[str]:
     """Return others' notifications of a bucket that get events which ours gets, by id: S3 refuses two for one event.
 
     Args:
         found: the bucket's configuration as S3 returns it.
+        ours: what `notification` returns.
     """
-    kinds = {kind.partition(":")[2] for kind in KINDS}
     return [
         str(each.get("Id"))
         for members in ("QueueConfigurations", "TopicConfigurations", "LambdaFunctionConfigurations")
         for each in found.get(members, [])
-        if each.get("Id") != NOTIFICATION and kinds & {event.split(":")[1] for event in each["Events"]}
+        if not _is_replaced(each, ours) and _gets_our_events(each)
     ]
+
+
+def _is_replaced(found: Mapping[str, Any], ours: Mapping[str, Any]) -> bool:
+    """Return whether ours takes the place of a notification. CloudFormation chooses ids of its own."""
+    return found.get("Id") == ours["Id"] or (found.get("QueueArn") == ours["QueueArn"] and _gets_our_events(found))
+
+
+def _gets_our_events(found: Mapping[str, Any]) -> bool:
+    kinds = {kind.partition(":")[2] for kind in KINDS}
+    return bool(kinds & {event.split(":")[1] for event in found["Events"]})
 
 
 def queue_policy(queue: str, buckets: Sequence[str]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Any
 
 from tidegate.platform.cloud.arns import Address
@@ -30,8 +31,9 @@ from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.core.health.alarms import resource_id
 from tidegate.platform.core.health.alarms import template as alarms
 
-#: In place of a region and an account that lake.yaml does not name. They become those of the stack.
-_REGION, _ACCOUNT = "xx-tidegate-0", "999999999990"
+#: In place of a region and an account that lake.yaml does not name. They become those of the stack, and are as long as
+#: the longest of AWS.
+_REGION, _ACCOUNT = "xx-tidegates-0", "999999999990"
 #: The roles of processes. People take the others.
 _PROCESSES = ("dagster", "spark", "webhook")
 #: Characters, without blanks, that AWS accepts in a managed policy, and policies that it accepts in a role.
@@ -41,8 +43,9 @@ _MAX_RESOURCES = 500
 _KEPT_DAYS = 30
 #: Of the log store, where a commit may be lost (docs/operate/log-store.md).
 _LOST_COMMIT = '"possibly lost commit"'
-#: What a stack that is deleted leaves: it has data.
-_KEPT = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}
+#: What a stack that is deleted leaves, because it has data or protects what has. A stack that could not be made leaves
+#: nothing, so that it can be made again.
+_KEPT = {"DeletionPolicy": "RetainExceptOnCreate", "UpdateReplacePolicy": "Retain"}
 
 
 def stack_template(config: LakeConfig, created: Collection[str], trust: Trust) -> dict[str, Any]:
@@ -86,16 +89,33 @@ def stack_template(config: LakeConfig, created: Collection[str], trust: Trust) -
         {
             "AWSTemplateFormatVersion": "2010-09-09",
             "Description": f"The Tidegate lake {config.lake.root}",
-            "Parameters": {
-                "Topic": _text("ARN of the SNS topic that alarms notify; may be empty"),
-                "SparkLogGroup": _text("Log group of `tidegate spark`; empty for no alarm on lost commits"),
-            },
-            "Conditions": {"HasTopic": _is_given("Topic"), "HasSparkLogGroup": _is_given("SparkLogGroup")},
+            **_parameters(),
             "Resources": resources,
             "Outputs": _outputs(events, roles),
         }
     )
     return found
+
+
+def _parameters() -> dict[str, Any]:
+    """Return what a person may choose when the stack is made, and the conditions that follow."""
+    return {
+        "Parameters": {
+            "Topic": _text("ARN of the SNS topic that alarms notify; may be empty"),
+            "SparkLogGroup": _text("Log group of `tidegate spark`; empty for no alarm on lost commits"),
+            "CommitTableState": {
+                "Type": "String",
+                "Default": "make",
+                "AllowedValues": ["make", "exists"],
+                "Description": "exists: another lake of this account and region has made the table",
+            },
+        },
+        "Conditions": {
+            "HasTopic": _is_given("Topic"),
+            "HasSparkLogGroup": _is_given("SparkLogGroup"),
+            "MakesCommitTable": {"Fn::Equals": [{"Ref": "CommitTableState"}, "make"]},
+        },
+    }
 
 
 def _text(description: str) -> dict[str, str]:
@@ -144,7 +164,8 @@ def _queue(queue: WantedQueue) -> dict[str, Any]:
 
 def _queue_policy(config: LakeConfig, wanted: WantedResources, events: str) -> dict[str, Any]:
     document = wanted.queue_policy(Address.from_config(config).queue(config.queues[0]))
-    return {"Type": "AWS::SQS::QueuePolicy", "Properties": {"Queues": [{"Ref": events}], "PolicyDocument": document}}
+    properties = {"Queues": [{"Ref": events}], "PolicyDocument": document}
+    return {"Type": "AWS::SQS::QueuePolicy", **_KEPT, "Properties": properties}
 
 
 def _lake_bucket(config: LakeConfig) -> dict[str, Any]:
@@ -178,9 +199,9 @@ def _commit_table(wanted: WantedResources) -> dict[str, Any]:
     more = {
         "TimeToLiveSpecification": wanted.commit_table.time_to_live(),
         "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
-        "DeletionProtectionEnabled": True,
     }
-    return {"Type": "AWS::DynamoDB::Table", **_KEPT, "Properties": wanted.commit_table.definition() | more}
+    properties = wanted.commit_table.definition() | more
+    return {"Type": "AWS::DynamoDB::Table", "Condition": "MakesCommitTable", **_KEPT, "Properties": properties}
 
 
 def _roles(config: LakeConfig, trust: Trust) -> dict[str, Any]:
@@ -192,28 +213,30 @@ def _roles(config: LakeConfig, trust: Trust) -> dict[str, Any]:
         for number, part in enumerate(parts, 1):
             properties = {"Description": f"Tidegate: the role {role}, part {number}", "PolicyDocument": policy(part)}
             found[f"{_capital(role)}Policy{number}"] = {"Type": "AWS::IAM::ManagedPolicy", "Properties": properties}
+    every = [ref for role in _PROCESSES for ref in policies[role]]
+    policies["operator"] = [*policies["dagster"], *policies["operator"]]  # One session has one role.
     found |= {
         f"{_capital(role)}Role": _role(trust.document() if role in _PROCESSES else people(), refs)
         for role, refs in policies.items()
         if refs and not (trust.is_machine and role in _PROCESSES)
     }
+    # A machine, a task or a pod has one role for all of its processes.
+    found["ProcessesRole"] = _role(trust.document(), every)
     if trust.is_machine:
-        every = [ref for role in _PROCESSES for ref in policies[role]]
-        found["MachineRole"] = _role(trust.document(), every)
-        found["Machine"] = {"Type": "AWS::IAM::InstanceProfile", "Properties": {"Roles": [{"Ref": "MachineRole"}]}}
+        found["Machine"] = {"Type": "AWS::IAM::InstanceProfile", "Properties": {"Roles": [{"Ref": "ProcessesRole"}]}}
     if trust.cluster is not None:
         found |= {
-            f"{_capital(role)}Pods": {
+            f"{role}Pods": {
                 "Type": "AWS::EKS::PodIdentityAssociation",
                 "Properties": {
                     "ClusterName": trust.cluster,
                     "Namespace": trust.namespace,
-                    "ServiceAccount": f"{trust.account}-{role}",
-                    "RoleArn": {"Fn::GetAtt": [f"{_capital(role)}Role", "Arn"]},
+                    "ServiceAccount": trust.account if role == "Processes" else f"{trust.account}-{role.lower()}",
+                    "RoleArn": {"Fn::GetAtt": [f"{role}Role", "Arn"]},
                 },
             }
-            for role in _PROCESSES
-            if policies[role]
+            for role in ("Processes", *map(_capital, _PROCESSES))
+            if f"{role}Role" in found
         }
     return found
 
@@ -222,39 +245,79 @@ def _role(trusted: dict[str, Any], policies: list[dict[str, str]]) -> dict[str, 
     if len(policies) > _MAX_POLICIES:
         raise BadSetting(
             f"a role has at most {_MAX_POLICIES} policies of {_MAX_CHARACTERS:,} characters, this lake needs "
-            f"{len(policies)}: give tables of one bucket a common folder, or divide the lake"
+            f"{len(policies)}: divide it, or make the roles by hand from `tidegate policy`"
         )
     properties = {"AssumeRolePolicyDocument": trusted, "ManagedPolicyArns": policies}
     return {"Type": "AWS::IAM::Role", "Properties": properties}
 
 
 def _parts(role: str, statements: Iterable[Statement]) -> Iterable[list[Statement]]:
-    """Divide the statements of a role into policies that AWS accepts. They mean the same, divided or not."""
+    """Divide the statements of a role into policies that AWS accepts. They mean the same, divided or not.
+
+    What is forbidden comes first: it stays in the first policies when a lake gets more tables.
+    """
     part: list[Statement] = []
-    for statement in statements:
-        if _size([statement]) > _MAX_CHARACTERS:
-            raise BadSetting(
-                f"statement {statement.sid} of the role {role} has {_size([statement]):,} characters, and AWS accepts "
-                f"{_MAX_CHARACTERS:,} in a policy: give tables of one bucket a common folder, or divide the lake"
-            )
-        if part and _size([*part, statement]) > _MAX_CHARACTERS:
-            yield part
-            part = []
-        part.append(statement)
+    for whole in sorted(statements, key=lambda statement: not statement.denies):
+        for statement in _pieces(role, whole):
+            if part and _size([*part, statement]) > _MAX_CHARACTERS:
+                yield part
+                part = []
+            part.append(statement)
     if part:
         yield part
 
 
+def _pieces(role: str, statement: Statement) -> list[Statement]:
+    """Divide a statement by its resources, or by the values of a condition that a request has one of."""
+    if _size([statement]) <= _MAX_CHARACTERS:
+        return [statement]
+    if len(statement.resources) > 1:
+        halves = [replace(statement, resources=half) for half in _halves(statement.resources)]
+    elif long := _longest_condition(statement):
+        test, key, values = long
+        halves = [
+            replace(statement, condition={**statement.condition, test: {**statement.condition[test], key: half}})
+            for half in _halves(values)
+        ]
+    else:
+        raise BadSetting(
+            f"statement {statement.sid} of the role {role} has {_size([statement]):,} characters, and AWS accepts "
+            f"{_MAX_CHARACTERS:,} in a policy: divide the lake"
+        )
+    pieces = [piece for half in halves for piece in _pieces(role, half)]
+    return [replace(piece, sid=f"{statement.sid}{number}") for number, piece in enumerate(pieces, 1)]
+
+
+def _longest_condition(statement: Statement) -> tuple[str, str, tuple[str, ...]] | None:
+    """Return the condition of a permission with the most values: its test, its key and these."""
+    if statement.denies:
+        return None
+    found = [
+        (test, key, values)
+        for test, pairs in statement.condition.items()
+        for key, values in pairs.items()
+        if isinstance(values, tuple) and len(values) > 1
+    ]
+    return max(found, key=lambda each: len(each[2]), default=None)
+
+
+def _halves(values: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    middle = len(values) // 2
+    return values[:middle], values[middle:]
+
+
 def _size(statements: list[Statement]) -> int:
-    return len(json.dumps(policy(statements), separators=(",", ":")))
+    text = json.dumps(policy(statements), separators=(",", ":"))
+    return len(text.replace("arn:aws:", "arn:aws-us-gov:"))
 
 
 def _log_policies(config: LakeConfig, created: Collection[str], roles: dict[str, Any]) -> dict[str, Any]:
-    writers = [f"{name}Role" for name in ("Machine", "Dagster", "Spark", "Operator") if f"{name}Role" in roles]
+    writers = [f"{name}Role" for name in ("Processes", "Dagster", "Spark", "Operator") if f"{name}Role" in roles]
     found = log_policies(config, writers)
     return {
         resource_id("LogsOf", bucket): {
             "Type": "AWS::S3::BucketPolicy",
+            **_KEPT,
             "Properties": {
                 "Bucket": {"Ref": resource_id("Bucket", bucket)},
                 "PolicyDocument": _with_role_arns(document, writers),

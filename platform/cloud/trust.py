@@ -9,7 +9,7 @@ from typing import Any
 from tidegate.platform.core.errors import BadSetting
 
 _EKS = re.compile(
-    r"eks:(?P<cluster>[0-9A-Za-z][\w-]{0,99})/(?P<namespace>[a-z0-9-]{1,63})/(?P<account>[a-z0-9.-]{1,200})"
+    r"eks:(?P<cluster>[0-9A-Za-z][0-9A-Za-z_-]{0,99})/(?P<namespace>[a-z0-9-]{1,63})/(?P<account>[a-z0-9.-]{1,200})"
 )
 
 
@@ -21,7 +21,8 @@ class Trust:
         service: the service of AWS that takes their roles.
         cluster: the cluster of EKS; None elsewhere.
         namespace: of their pods.
-        account: the service accounts of their pods are `<account>-dagster`, `<account>-spark` and `<account>-webhook`.
+        account: service account of pods that run all processes. Those of one process are `<account>-dagster`,
+            `<account>-spark` and `<account>-webhook`.
     """
 
     service: str

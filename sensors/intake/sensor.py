@@ -14,6 +14,7 @@ from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.dead_runs import DeadRuns
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.intake.fair_drain import QueueOrder
 from tidegate.platform.intake.held_events import HeldEvents
 from tidegate.platform.intake.tick import listen
@@ -38,7 +39,8 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
     Args:
         jobs: of runs of one table, and of runs that several tables share.
     """
-    order, held, dead, names = QueueOrder(), HeldEvents(), DeadRuns(), LakeNames.from_config(config)
+    order, held, names = QueueOrder(), HeldEvents(), LakeNames.from_config(config)
+    dead = DeadRuns([job.name for job in jobs])
     queues = {spec.name: names.queue(spec.name) for spec in config.every_queue}
 
     @dg.sensor(
@@ -91,5 +93,10 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
 def _end_dead_runs(dead: DeadRuns, context: dg.SensorEvaluationContext, log: RunLog) -> None:
     """End dead runs, because they would keep their tables out of the requests of this tick."""
     origin = context.code_location_origin
-    for line in dead.end(context.instance, origin.location_name if origin else None):
+    try:
+        ended = dead.end(context.instance, origin.location_name if origin else None)
+    except Exception as error:  # of a disk or of Dagster's storage: Dagster's timeouts end these runs too
+        log.error(f"dead runs could not be looked for: {first_line(error)}")
+        return
+    for line in ended:
         log.warning(line)

@@ -1839,7 +1839,7 @@ MUTANTS = (
         "a fork that nobody heard of takes a run that was started in another way",
         3,
         "RunLocks.take",
-        "        if os.pread(file, len(_GIVEN_UP), 0) == _GIVEN_UP:\n",
+        "        if os.pread(file, len(_GIVEN_UP) + 1, 0) in (_GIVEN_UP, _ENDED):\n",
         "        if not _GIVEN_UP:\n",
         (
             "tests/unit/assets/runs/test_run_locks.py::test_a_run_that_was_given_up_is_taken_by_no_process_and_has_not_died",
@@ -3783,8 +3783,8 @@ MUTANTS = (
         "a notification of somebody else for the same events is not noticed",
         10,
         "same_events",
-        "kinds & {event",
-        "False and kinds & {event",
+        "and _gets_our_events(each)",
+        "and False",
         (
             "tests/unit/platform/cloud/test_template.py::test_notifications_of_others_stay_and_those_for_one_event_are_named",
         ),
@@ -3796,6 +3796,34 @@ MUTANTS = (
         '"Type": "AWS::S3::Bucket", **_KEPT, ',
         '"Type": "AWS::S3::Bucket", ',
         ("tests/unit/platform/cloud/test_template.py::test_a_deleted_stack_keeps_what_has_data",),
+    ),
+    Mutant(
+        "a run whose lock cannot be asked for is taken for dead",
+        3,
+        "RunLocks.has_died",
+        "            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)\n",
+        "            pass\n",
+        (
+            "tests/unit/assets/runs/test_dead_runs.py::test_a_run_is_ended_if_its_process_died_on_this_machine_and_never_otherwise",
+        ),
+    ),
+    Mutant(
+        "a run that was ended while it began works all the same",
+        3,
+        "RunLocks._try_lock",
+        "== _ENDED",
+        "== b''",
+        ("tests/unit/assets/runs/test_dead_runs.py::test_a_run_that_begins_while_it_is_ended_does_not_work",),
+    ),
+    Mutant(
+        "a job of somebody else that is starting is ended after a restart",
+        3,
+        "DeadRuns._end_not_begun",
+        "run.job_name in self._jobs",
+        "run.job_name",
+        (
+            "tests/unit/assets/runs/test_dead_runs.py::test_a_launch_is_ended_if_who_launched_it_is_gone_and_no_process_began_it",
+        ),
     ),
     Mutant(
         "an error shows a token that the server had before",

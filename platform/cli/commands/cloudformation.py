@@ -9,12 +9,17 @@ from pathlib import Path
 
 from tidegate.platform.cli.environment import environment_settings
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cloud.arns import Address
+from tidegate.platform.cloud.log_policy import log_policies
 from tidegate.platform.cloud.requirements import WantedResources, merge_notification, same_events
 from tidegate.platform.cloud.template import stack_template
 from tidegate.platform.cloud.trust import Trust
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.health.alarms import without_dead_letters
 from tidegate.platform.core.wording import command
+
+#: Characters of a template that CloudFormation takes in a request. A larger one has to be in a bucket.
+_MAX_INLINE = 51_200
 
 
 def run_stack_template(lake: Path, created: Sequence[str], trust: str) -> None:
@@ -30,13 +35,33 @@ def run_stack_template(lake: Path, created: Sequence[str], trust: str) -> None:
         LakeConfigError: the lake.yaml is wrong.
     """
     config = load_lake(lake)
-    print(json.dumps(stack_template(config, created, Trust.parse(trust)), indent=2))
+    template = stack_template(config, created, Trust.parse(trust))
+    text = json.dumps(template, indent=2)
+    if len(text) > _MAX_INLINE:
+        text = json.dumps(template, separators=(",", ":"))
+    print(text)
+    if len(text) > _MAX_INLINE:
+        _say(
+            f"the template has {len(text):,} characters, and CloudFormation takes {_MAX_INLINE:,} without a bucket: "
+            "add --s3-bucket NAME to `aws cloudformation deploy`"
+        )
+    address = Address.from_config(config)
+    if "*" not in (address.region, address.account):
+        _say(f"lake.yaml names region {address.region} and account {address.account}: make the stack there")
     for bucket in config.buckets:
         if bucket not in created:
             _say(
                 f"bucket {bucket} is not in the stack, which leaves it as it is. Once the stack exists, print its "
                 f"notifications: {command('stack', '--notification', bucket)}"
             )
+    if others := [bucket for bucket in log_policies(config, ()) if bucket not in created]:
+        _say(
+            f"{', '.join(others)}: protect the logs of registered tables there: tidegate policy buckets, with the "
+            "ARNs of the roles that the stack prints as --writer"
+        )
+    if len(config.queues) > 1:
+        more = ", ".join(queue.name for queue in config.queues[1:])
+        _say(f"the stack has the first event queue only, not {more}")
     for queue in without_dead_letters(config):
         _say(f"the dead-letter queue of {queue} is named {queue}-dlq: add `dlq: {queue}-dlq` to it in {lake}")
     if config.metrics is None:
@@ -60,12 +85,13 @@ def print_notification(lake: Path | None, bucket: str) -> None:
     url = spec.url or queues.get_queue_url(QueueName=spec.name)["QueueUrl"]
     arn = queues.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     found = settings.aws.client("s3").get_bucket_notification_configuration(Bucket=bucket)
-    if others := same_events(found):
+    ours = wanted.notification(arn)
+    if others := same_events(found, ours):
         raise CommandError(
             f"bucket {bucket} has notifications that get the same events ({', '.join(others)}), and S3 refuses two for "
             "one event: let S3 notify an SNS topic that both queues subscribe to, or let EventBridge send to the queue"
         )
-    print(json.dumps(merge_notification(found, wanted.notification(arn)), indent=2))
+    print(json.dumps(merge_notification(found, ours), indent=2))
     _say(
         "put it with: aws s3api put-bucket-notification-configuration --bucket "
         f"{bucket} --notification-configuration file://FILE"

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from tidegate.platform.cli.environment import environment_settings
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.wording import first_line, number_of
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
@@ -40,7 +41,8 @@ def parse_settings(texts: Collection[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.startswith("spark."):
-            raise CommandError(f"--conf {text!r} is not a setting of Spark: write --conf spark.name=value")
+            # Its value may be a secret.
+            raise CommandError(f"--conf {name!r} is not a setting of Spark: write --conf spark.name=value")
         found[name] = value
     return found
 
@@ -63,7 +65,9 @@ def print_settings(jars: Path) -> None:
     print(properties_text(lake_settings(jars, region_of(settings), settings.aws.endpoint_url)), end="")
 
 
-def run_spark(console: Console, lake: Path | None, home: Path, wanted: DeployedSettings, health_port: int) -> None:
+def run_spark(
+    console: Console, lake: Path | None, home: Path, wanted: DeployedSettings, health_host: str, health_port: int
+) -> None:
     """Run the server until a signal.
 
     Args:
@@ -71,6 +75,7 @@ def run_spark(console: Console, lake: Path | None, home: Path, wanted: DeployedS
         lake: the lake.yaml, whose tables get their SQL names; None takes that of the environment.
         home: folder of the server's files.
         wanted: its settings. Region and endpoint are those of the environment.
+        health_host: address of `/readyz` and `/livez`.
         health_port: port of `/readyz` and `/livez`, 0 for a free one.
 
     Raises:
@@ -87,7 +92,7 @@ def run_spark(console: Console, lake: Path | None, home: Path, wanted: DeployedS
     def say(line: str) -> None:
         console.print(line, highlight=False, soft_wrap=True, markup=False)
 
-    pages = HealthPages(health, wanted.host, health_port)
+    pages = HealthPages(health, health_host, health_port)
     with pages:
         try:
             server.start(_STARTS_WITHIN)
@@ -119,7 +124,7 @@ class ServerWatch:
         """Look whether the server's process is there, and each ten seconds whether the server answers.
 
         Raises:
-            UnavailableError: the process has ended.
+            UnavailableError: the process has ended, or has not answered for minutes.
         """
         assert self._server.process is not None
         self._server.process.require_alive()
@@ -129,6 +134,8 @@ class ServerWatch:
             probe(self._server.remote)
         except SparkUnreachable as error:
             self._health.note_trouble(str(error))
+            if why := self._health.liveness():
+                raise UnavailableError(f"the Spark server gave {why}") from None
         else:
             self._health.note_answer()
             if not self._names.given:

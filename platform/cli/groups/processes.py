@@ -59,6 +59,7 @@ def spark(
     home: Annotated[Path, typer.Option(help="Folder for the server's files.")] = Path(".tidegate/spark"),
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for every network.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the server.")] = 15002,
+    health_host: Annotated[str, typer.Option(help="Address of /readyz and /livez.")] = "127.0.0.1",
     health_port: Annotated[
         int, typer.Option(min=0, max=65535, help="Port of /readyz and /livez, 0 for a free one.")
     ] = 15003,
@@ -89,7 +90,7 @@ def spark(
         return
     more = parse_settings(conf or ())
     wanted = DeployedSettings("", None, host, port, master, memory or default_memory(), more)
-    run_spark(command_console(), lake, home, wanted, health_port)
+    run_spark(command_console(), lake, home, wanted, health_host, health_port)
 
 
 @processes.command()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO
 
-from tidegate.platform.core.errors import BadSetting
+from tidegate.platform.core.errors import BadSetting, UnavailableError
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.token_source import TOKEN, TOKEN_COMMAND, TOKEN_FILE, TokenSource
 from tidegate.platform.local.process.ports import LOOPBACK
@@ -24,6 +27,8 @@ from tidegate.platform.local.spark.server_settings import (
 )
 
 EVERY_NETWORK = "0.0.0.0"
+#: Settings without which commits are lost or nothing works. Nobody may choose another value.
+_FIXED = ("spark.delta.logStore.", "spark.hadoop.fs.s3a.performance.", "spark.sql.catalog.tidegate")
 _HOSTS = (LOOPBACK, EVERY_NETWORK)
 #: The chain of AWS's SDK: variables, profile, web identity (IRSA), container (ECS, Pod Identity), instance. S3A's own
 #: chain has no profile and no web identity.
@@ -81,6 +86,8 @@ class DeployedServer(ConnectServer):
                 f"--host {wanted.host}: choose {LOOPBACK} (this machine) or {EVERY_NETWORK} (every network). The "
                 "command itself uses localhost, the only name to which PySpark sends a token without TLS"
             )
+        if fixed := [name for name in wanted.more if name.startswith(_FIXED)]:
+            raise BadSetting(f"--conf {fixed[0]}: the log store and the procedures are those of Tidegate; leave it out")
         if token.token is None and token.source is None:
             raise BadSetting(
                 "the server needs a token, because every client that reaches its port runs code with its role: set "
@@ -93,21 +100,54 @@ class DeployedServer(ConnectServer):
         remote = SparkRemote(f"sc://localhost:{wanted.port}", self._token)
         super().__init__(home, remote, wanted.port, "--port", on_ready, None)
         self._wanted = wanted
+        self._home_lock: IO[str] | None = None
 
     def _settings(self, jars: Path) -> dict[str, str]:
         archive = class_archive(jars)
         wanted = self._wanted
-        conf = process_settings(self.home, jars, wanted.host, wanted.port, wanted.memory, archive)
+        # Without memory a JVM may hang: its manager starts another one.
+        conf = process_settings(
+            self.home, jars, wanted.host, wanted.port, wanted.memory, archive, ["-XX:+ExitOnOutOfMemoryError"]
+        )
         conf |= lake_settings(jars, wanted.region, wanted.endpoint) | {"spark.master": wanted.master}
         if wanted.master.startswith("local"):
-            conf |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+            # The other ports of Spark ask for a secret, which Spark makes itself.
+            conf |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK, "spark.authenticate": "true"}
         return conf | wanted.more
 
     def _environ(self, spark: Path) -> dict[str, str]:
-        clean = server_environ(os.environ, spark, self.home / "tmp", foreign=("TIDEGATE_SPARK_",))
+        is_local = self._wanted.master.startswith("local")
+        clean = server_environ(
+            os.environ,
+            spark,
+            self.home / "tmp",
+            foreign=("TIDEGATE_SPARK_", "DAGSTER_"),
+            kept=() if is_local else ("HADOOP_CONF_DIR", "YARN_CONF_DIR"),
+        )
         # Otherwise Spark needs a name server that knows the name of this machine.
-        here = {"SPARK_LOCAL_IP": LOOPBACK} if self._wanted.master.startswith("local") else {}
+        here = {"SPARK_LOCAL_IP": LOOPBACK} if is_local else {}
         return clean | here | {TOKEN: self._token}
+
+    def start(self, deadline: float = 60.0) -> None:
+        """Start the server in a home that no other one uses, without the temporary files of one that was killed.
+
+        Args:
+            deadline: seconds until it must answer.
+
+        Raises:
+            UnavailableError: another server uses the home, or see `ConnectServer.start`.
+        """
+        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._home_lock is None:
+            lock = (self.home / "lock").open("w")
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                lock.close()
+                raise UnavailableError(f"another Spark server uses {self.home}: choose another with --home") from None
+            self._home_lock = lock
+        shutil.rmtree(self.home / "tmp", ignore_errors=True)
+        super().start(deadline)
 
 
 def lake_settings(jars: Path, region: str, endpoint: str | None = None) -> dict[str, str]:

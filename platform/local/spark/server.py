@@ -7,7 +7,7 @@ import secrets
 import socket
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -94,11 +94,15 @@ class ConnectServer(ABC):
         require_free(self.port, "Spark Connect server", self._port_option)
         if self._held is None:
             self._held = hold_for_localhost(self.port, "Spark Connect server", self._port_option)
+        # The settings may have keys.
+        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         for folder in ("tmp/s3a", "derby", "warehouse"):
             (self.home / folder).mkdir(parents=True, exist_ok=True)
         (self.home / "log4j2.properties").write_text(log4j_properties())
         properties = self.home / "spark.properties"
-        properties.write_text(properties_text(self._settings(jars)))
+        properties.unlink(missing_ok=True)
+        with open(os.open(properties, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(properties_text(self._settings(jars)))
         spark = spark_home()
         self.process = spawn(
             self.name,
@@ -226,7 +230,9 @@ def spark_home() -> Path:
     return Path(spec.origin).parent
 
 
-def server_environ(base: Mapping[str, str], spark: Path, temp: Path, foreign: tuple[str, ...] = ()) -> dict[str, str]:
+def server_environ(
+    base: Mapping[str, str], spark: Path, temp: Path, foreign: tuple[str, ...] = (), kept: Collection[str] = ()
+) -> dict[str, str]:
     """Return the environment of a server without what changes it unseen.
 
     Args:
@@ -234,7 +240,12 @@ def server_environ(base: Mapping[str, str], spark: Path, temp: Path, foreign: tu
         spark: Spark's folder.
         temp: folder for its temporary files.
         foreign: how the names of further variables begin that it must not have.
+        kept: names of variables that it has all the same.
     """
     unwanted = ("SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "JAVA_TOOL_OPTIONS", *foreign)
-    clean = {k: v for k, v in base.items() if not k.startswith(unwanted) and "_proxy" not in k.lower()}
+    clean = {
+        name: value
+        for name, value in base.items()
+        if name in kept or (not name.startswith(unwanted) and "_proxy" not in name.lower())
+    }
     return clean | {"SPARK_HOME": str(spark), "SPARK_LOCAL_DIRS": str(temp)}

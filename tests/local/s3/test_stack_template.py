@@ -88,10 +88,12 @@ def test_a_deployed_stack_is_what_check_and_the_printed_policies_ask_for(
 
     failed = [each for each in findings(Client(settings, None), config, set(), None) if not each.ok]
     assert [each.what.split(":")[0].split(" ")[0] for each in failed] == ["Spark"], failed
-    assert _statements(aws) == {role: policy(statements(config))["Statement"] for role, statements in ROLES.items()
-                                if statements(config)}  # fmt: skip
+    printed: dict[str, Any] = {role: policy(statements(config))["Statement"] for role, statements in ROLES.items()}
+    printed["operator"] = printed["dagster"] + printed["operator"]
+    printed["processes"] = printed["dagster"] + printed["spark"]
+    assert _statements(aws) == {role: sorted(found, key=str) for role, found in printed.items() if found}
     writers = s3.get_bucket_policy(Bucket="stack-landing")["Policy"]
-    assert len(re.findall(r"role/lake-(?:Dagster|Spark|Operator)Role", writers)) == 3
+    assert len(re.findall(r"role/lake-(?:Processes|Dagster|Spark|Operator)Role", writers)) == 4
 
     table = client(aws, "dynamodb").describe_table(TableName="delta_log")["Table"]
     assert [key["AttributeName"] for key in table["KeySchema"]] == ["tablePath", "fileName"]
@@ -114,4 +116,4 @@ def _statements(aws: LocalAws) -> dict[str, list[Any]]:
             version = iam.get_policy(PolicyArn=attached["PolicyArn"])["Policy"]["DefaultVersionId"]
             document = iam.get_policy_version(PolicyArn=attached["PolicyArn"], VersionId=version)
             found.setdefault(name, []).extend(document["PolicyVersion"]["Document"]["Statement"])
-    return found
+    return {name: sorted(statements, key=str) for name, statements in found.items()}

@@ -56,11 +56,16 @@ def test_compose_asks_for_each_variable_and_has_no_secret() -> None:
 
 
 def test_only_the_proxy_can_be_reached_and_it_asks_for_a_login() -> None:
-    assert [name for name, service in SERVICES.items() if "ports" in service] == ["proxy"]
-    others = {name: service["network_mode"] for name, service in SERVICES.items() if name != "proxy"}
-    assert set(others.values()) == {"service:proxy"}
+    assert [name for name, service in SERVICES.items() if "ports" in service] == ["network"]
+    others = {name: service["network_mode"] for name, service in SERVICES.items() if name != "network"}
+    assert set(others.values()) == {"service:network"}
+    assert "environment" not in SERVICES["network"]
     caddy = (DEPLOY / "compose" / "Caddyfile").read_text(encoding="utf-8")
     assert caddy.index("basic_auth") < caddy.index("reverse_proxy 127.0.0.1:3000")
+    assert "\tadmin off\n" in caddy, "its own port has no login, on the loopback of all services"
+    # The image of PostgreSQL trusts its loopback.
+    assert SERVICES["postgres"]["environment"]["POSTGRES_INITDB_ARGS"] == "--auth=scram-sha-256"
+    assert not [name for name in SERVICES["spark"]["environment"] if "PG_" in name], "Spark's clients need no password"
     entrypoint = (DEPLOY / "image" / "entrypoint").read_text(encoding="utf-8")
     assert "${TIDEGATE_UI_HOST:-127.0.0.1}" in entrypoint
     assert "${TIDEGATE_UI_PORT:-3000}" in entrypoint

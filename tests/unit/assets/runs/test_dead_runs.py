@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import subprocess
@@ -22,6 +23,7 @@ from dagster._daemon.types import DaemonHeartbeat
 from tidegate.assets.runs import run_locks
 from tidegate.assets.runs.dead_runs import BEGIN_WITHIN, DeadRuns
 from tidegate.assets.runs.run_locks import RunLocks
+from tidegate.platform.core.errors import UnavailableError
 
 Status = dg.DagsterRunStatus
 #: A run at work, and what it becomes when it is ended.
@@ -78,10 +80,15 @@ def held(paths: list[Path]) -> Iterator[int]:
         process.communicate()
 
 
-def create(instance: dg.DagsterInstance, before: dg.DagsterRunStatus, location: str | None = "tidegate") -> str:
+def create(
+    instance: dg.DagsterInstance,
+    before: dg.DagsterRunStatus,
+    location: str | None = "tidegate",
+    job: str = "job",
+) -> str:
     origin = RemoteRepositoryOrigin(RegisteredCodeLocationOrigin(location), "r") if location else None
-    job = origin.get_job_origin("job") if origin else None
-    return create_run_for_test(instance, "job", status=before, remote_job_origin=job).run_id
+    named = origin.get_job_origin(job) if origin else None
+    return create_run_for_test(instance, job, status=before, remote_job_origin=named).run_id
 
 
 def status(instance: dg.DagsterInstance, run_id: str) -> dg.DagsterRunStatus:
@@ -104,7 +111,7 @@ def test_a_run_is_ended_if_its_process_died_on_this_machine_and_never_otherwise(
             # A number of a process says nothing: here it is that of this test, or of none.
             pid = os.getpid() if reused else int(dead_pid)
             (locks.folder / run_id).write_text(file.format(pid=pid))
-    dead = DeadRuns()
+    dead = DeadRuns(["job"])
     with held([locks.folder / run_id for run_id, (_, _, alive) in runs.items() if alive]):
         assert dead.end(instance, "tidegate") == [], "a code server may be about to say why it died"
         assert all(status(instance, run_id) is before for run_id, (before, _, _) in runs.items())
@@ -119,7 +126,7 @@ def test_a_run_is_ended_if_its_process_died_on_this_machine_and_never_otherwise(
 
 def test_a_run_that_its_code_server_ended_is_not_ended_again(instance: dg.DagsterInstance) -> None:
     locks = RunLocks.from_root(instance.root_directory)
-    run, dead = create_run_for_test(instance, status=Status.STARTED), DeadRuns()
+    run, dead = create_run_for_test(instance, status=Status.STARTED), DeadRuns(["job"])
     locks.folder.mkdir()
     (locks.folder / run.run_id).write_text(f"run 1 {BOOT} {HERE}\n")
     dead.end(instance, "tidegate")
@@ -131,7 +138,7 @@ def test_a_run_that_its_code_server_ended_is_not_ended_again(instance: dg.Dagste
 
 
 def test_a_run_that_was_deleted_leaves_no_file(instance: dg.DagsterInstance) -> None:
-    locks, dead = RunLocks.from_root(instance.root_directory), DeadRuns()
+    locks, dead = RunLocks.from_root(instance.root_directory), DeadRuns(["job"])
     locks.folder.mkdir()
     (locks.folder / "deleted").write_text(f"run 1 {BOOT} {HERE}\n")
     assert dead.end(instance, "tidegate") + dead.end(instance, "tidegate") == []
@@ -147,17 +154,20 @@ class Launches:
     _heartbeats: int = 0
 
     def __post_init__(self) -> None:
-        self.dead = DeadRuns(lambda: self.now)
+        self.start_code_server()
         self.locks = RunLocks.from_root(self.instance.root_directory)
         self.locks.folder.mkdir(exist_ok=True)
+
+    def start_code_server(self) -> None:
+        self.dead = DeadRuns(["job"], lambda: self.now, lambda: self.now)
 
     def start_daemon(self) -> None:
         self._heartbeats += 1
         beat = DaemonHeartbeat(self.now, "SENSOR", f"daemon {self._heartbeats}", [])
         self.instance.add_daemon_heartbeat(beat)
 
-    def create(self, before: dg.DagsterRunStatus, location: str | None = "tidegate") -> str:
-        return create(self.instance, before, location)
+    def create(self, before: dg.DagsterRunStatus, location: str | None = "tidegate", job: str = "job") -> str:
+        return create(self.instance, before, location, job)
 
     def look(self, seconds: float) -> list[str]:
         self.now += seconds
@@ -173,17 +183,18 @@ def launches(instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch) -> L
 
 def test_a_launch_is_ended_if_who_launched_it_is_gone_and_no_process_began_it(launches: Launches) -> None:
     cases = [
-        (state, location, begun)
-        for state, location, begun in product(Status, ("tidegate", "another", None), (False, True))
+        (state, location, begun, job)
+        for state, location, begun, job in product(Status, ("tidegate", "another", None), (False, True), ("job", "own"))
         if location or state is not Status.QUEUED
     ]
-    before = {launches.create(state, location): (state, location, begun) for state, location, begun in cases}
+    before = {launches.create(case[0], case[1], case[3]): case for case in cases}
     launches.now = math.ceil(time.time()) - 0.5  # the clock of runs that are made here has whole seconds
     time.sleep(max(0.0, launches.now + 0.5 - time.time()))
+    launches.start_code_server()
     launches.start_daemon()
     launches.look(0)
-    after = [launches.create(state, location) for state, location, _ in cases]
-    paths = [launches.locks.folder / run_id for run_id, (_, _, begun) in before.items() if begun]
+    after = [launches.create(state, location) for state, location, _, _ in cases]
+    paths = [launches.locks.folder / run_id for run_id, (_, _, begun, _) in before.items() if begun]
     for path in paths:
         path.write_text(f"run 1 {BOOT} {HERE}\n")
     kept = {run_id: status(launches.instance, run_id) for run_id in [*before, *after]}
@@ -192,7 +203,7 @@ def test_a_launch_is_ended_if_who_launched_it_is_gone_and_no_process_began_it(la
         assert {run_id: status(launches.instance, run_id) for run_id in kept} == kept
         (line,) = launches.look(1)
         ended = {run_id for run_id in kept if status(launches.instance, run_id) is not kept[run_id]}
-        assert [before[run_id] for run_id in ended] == [(Status.STARTING, "tidegate", False)]
+        assert [before[run_id] for run_id in ended] == [(Status.STARTING, "tidegate", False, "job")]
         assert all(run_id in line and status(launches.instance, run_id) is Status.FAILURE for run_id in ended)
         assert launches.look(3600) == []
 
@@ -209,7 +220,7 @@ def test_a_launch_of_a_dead_daemon_or_code_server_is_ended_and_that_of_living_on
     if gone == "daemon":
         launches.start_daemon()
     else:
-        launches.dead = DeadRuns(lambda: launches.now)
+        launches.start_code_server()
     assert launches.look(0) == []
     (line,) = launches.look(BEGIN_WITHIN)
     assert launched in line
@@ -224,7 +235,8 @@ def test_a_launch_of_another_launcher_may_begin_on_any_machine(
     launched = launches.create(Status.STARTING)
     for launcher in (lambda _: object(), not_installed):
         monkeypatch.setattr(type(launches.instance), "run_launcher", property(launcher))
-        launches.dead, launches.now = DeadRuns(lambda: launches.now), time.time()
+        launches.now = time.time()
+        launches.start_code_server()
         assert launches.look(0) + launches.look(BEGIN_WITHIN) == []
     assert status(launches.instance, launched) is Status.STARTING
 
@@ -246,3 +258,40 @@ def test_machines_that_cannot_read_their_boot_id_are_not_one(
     for name in (HERE, "another-machine"):
         (locks.folder / name).write_text(f"run 1 - {name}\n")
     assert locks.find_died() == {HERE}
+
+
+def test_a_run_that_begins_while_it_is_ended_does_not_work(instance: dg.DagsterInstance) -> None:
+    locks = RunLocks.from_root(instance.root_directory)
+    assert locks.end("late")
+    with pytest.raises(UnavailableError, match="was ended before it began"), locks.hold("late"):
+        raise AssertionError("it works")
+    assert not locks.take("late")
+    with held([locks.folder / "late"]):
+        assert not locks.end("late")
+
+
+@pytest.mark.parametrize("fault", ["read-only", "full"])
+def test_a_lock_that_cannot_be_asked_for_ends_no_run_and_fails_none(
+    fault: str, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The machine's disk may be full, or mounted to read only, as a container's may be."""
+    locks = RunLocks.from_root(instance.root_directory)
+    locks.folder.mkdir()
+    run_id = create(instance, Status.STARTED)
+    (locks.folder / run_id).write_text(f"run 1 {BOOT} {HERE}\n")
+    number = errno.EROFS if fault == "read-only" else errno.ENOSPC
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    for name in ("pwrite", "truncate", "unlink") if fault == "full" else ("open", "pwrite", "truncate", "unlink"):
+        monkeypatch.setattr(f"os.{name}", refuse)
+    if fault == "read-only":
+        monkeypatch.setattr(Path, "open", refuse)
+        dead = DeadRuns(["job"])
+        assert dead.end(instance, "tidegate") + dead.end(instance, "tidegate") == []
+        assert status(instance, run_id) is Status.STARTED
+    worked = False
+    with locks.hold("another"):
+        worked = True
+    assert worked

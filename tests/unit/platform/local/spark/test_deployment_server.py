@@ -9,7 +9,7 @@ import pytest
 
 from tidegate.platform.cli.commands.spark import parse_settings
 from tidegate.platform.cli.errors import CommandError
-from tidegate.platform.core.errors import BadSetting
+from tidegate.platform.core.errors import BadSetting, UnavailableError
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.token_source import TOKEN, TOKEN_COMMAND, TOKEN_FILE, TokenSource
 from tidegate.platform.lake.spark.value_settings import other_values
@@ -20,6 +20,7 @@ from tidegate.platform.local.spark.deployment_server import (
     lake_settings,
     make_token_file,
 )
+from tidegate.platform.local.spark.server import ConnectServer
 
 ROOT = Path(__file__).parents[5]
 WANTED = DeployedSettings("eu-central-1")
@@ -58,12 +59,22 @@ def test_its_environment_has_the_token_and_the_credentials_and_no_other_spark(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", "/var/run/token")
-    for name in ("SPARK_HOME", "SPARK_REMOTE", "HADOOP_CONF_DIR", "JAVA_TOOL_OPTIONS", TOKEN_FILE, "https_proxy"):
+    for name in (
+        "SPARK_HOME",
+        "SPARK_REMOTE",
+        "HADOOP_CONF_DIR",
+        "JAVA_TOOL_OPTIONS",
+        TOKEN_FILE,
+        "https_proxy",
+        "DAGSTER_PG_PASSWORD",
+    ):
         monkeypatch.setenv(name, "foreign")
     environ = server(tmp_path)._environ(tmp_path)
     assert environ[TOKEN] == "s3cr3t"
     assert environ["AWS_WEB_IDENTITY_TOKEN_FILE"] == "/var/run/token"
     assert "foreign" not in environ.values()
+    cluster = server(tmp_path, DeployedSettings("eu-central-1", master="yarn"))._environ(tmp_path)
+    assert [name for name, value in cluster.items() if value == "foreign"] == ["HADOOP_CONF_DIR"]
 
 
 @pytest.mark.parametrize("host", ["10.0.0.7", "::1", "localhost", "spark.internal"])
@@ -111,5 +122,27 @@ def test_without_a_limit_it_is_half_of_the_machine_s(text: str | None, tmp_path:
 def test_settings_of_the_command_are_of_spark() -> None:
     assert parse_settings(["spark.a=b=c", "spark.d="]) == {"spark.a": "b=c", "spark.d": ""}
     for wrong in ("spark.a", "a=b", "=b"):
-        with pytest.raises(CommandError, match=re.escape(f"--conf {wrong!r}")):
-            parse_settings([wrong])
+        with pytest.raises(CommandError, match=re.escape(f"--conf {wrong.partition('=')[0]!r}")) as refused:
+            parse_settings([f"{wrong}s3cr3t" if "=" in wrong else wrong])
+        assert "s3cr3t" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["spark.delta.logStore.s3a.impl", "spark.hadoop.fs.s3a.performance.flags", "spark.sql.catalog.tidegate"],
+)
+def test_the_log_store_is_not_a_choice(name: str, tmp_path: Path) -> None:
+    with pytest.raises(BadSetting, match=f"--conf {name}: the log store and the procedures are those of Tidegate"):
+        server(tmp_path, DeployedSettings("eu-central-1", more={name: "x"}))
+
+
+def test_two_servers_do_not_share_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ConnectServer, "start", lambda *_: None)
+    (tmp_path / "home" / "tmp" / "blockmgr-of-one-that-was-killed").mkdir(parents=True)
+    first = server(tmp_path / "home")
+    first.start()
+    assert not (tmp_path / "home" / "tmp").exists()
+    with pytest.raises(UnavailableError, match=r"another Spark server uses .*: choose another with --home"):
+        server(tmp_path / "home").start()
+    server(tmp_path / "other").start()
+    assert (tmp_path / "other").stat().st_mode & 0o777 == 0o700
