@@ -17,6 +17,7 @@ from tidegate.platform.cloud.trust import Trust
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.health.alarms import without_dead_letters
 from tidegate.platform.core.wording import command
+from tidegate.platform.lake.aws.sqs import Queue
 
 #: Characters of a template that CloudFormation takes in a request. A larger one has to be in a bucket.
 _MAX_INLINE = 51_200
@@ -82,7 +83,7 @@ def print_notification(lake: Path | None, bucket: str) -> None:
     wanted = WantedResources.from_config(config)
     spec = config.queues[0]
     queues = settings.aws.queues(spec.region)
-    url = spec.url or queues.get_queue_url(QueueName=spec.name)["QueueUrl"]
+    url = Queue(queues, spec.url or spec.name).url
     arn = queues.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
     found = settings.aws.client("s3").get_bucket_notification_configuration(Bucket=bucket)
     ours = wanted.notification(arn)

@@ -28,10 +28,10 @@ from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.session import probe
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS, other_values, server_settings
+from tidegate.platform.local.spark.server_settings import LOG_STORE
 
-DYNAMODB_STORE = "io.tidegate.storage.DynamoDbLogStore"
 _CLASSIC = "io.delta.storage.S3DynamoDBLogStore"
-_CONDITIONAL = (DYNAMODB_STORE, "io.tidegate.storage.ConditionalS3LogStore")
+_CONDITIONAL = (LOG_STORE, "io.tidegate.storage.ConditionalS3LogStore")
 LOG_STORE_CLASS = "spark.delta.logStore.class"
 LOG_STORE_S3A = "spark.delta.logStore.s3a.impl"
 LOG_STORE_S3 = "spark.delta.logStore.s3.impl"
@@ -88,7 +88,7 @@ def _examine_tables(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding
     yield make_finding(Check.SPARK_STREAM, server, lambda: check_stream(opened.delta))
     yield make_finding(Check.SPARK_JARS, server, lambda: check_jars(opened.delta, probe(opened.delta.remote)))
     entries = None
-    if log_store(opened.delta) in (DYNAMODB_STORE, _CLASSIC):
+    if log_store(opened.delta) in (LOG_STORE, _CLASSIC):
         try:
             entries = commit_table(opened.delta, aws)
         except Failed as problem:
@@ -162,14 +162,14 @@ def check_store(delta: Delta, buckets: Iterable[str]) -> str:
     if store not in _CONDITIONAL and flags & {"*", "create"}:
         raise Failed(
             f"{store or 'Delta’s own single-driver store'} with fs.s3a.performance.flags={','.join(sorted(flags))}: a "
-            f"commit silently overwrites another commit. Set {LOG_STORE_S3A}={DYNAMODB_STORE}"
+            f"commit silently overwrites another commit. Set {LOG_STORE_S3A}={LOG_STORE}"
         )
     if not store:
-        raise Failed(f"none is set, so drivers overwrite each other's commits: {LOG_STORE_S3A}={DYNAMODB_STORE}")
+        raise Failed(f"none is set, so drivers overwrite each other's commits: {LOG_STORE_S3A}={LOG_STORE}")
     if store == _CLASSIC:
         raise Failed(
             "Delta's own store loses commits next to writers that publish conditionally, as ours do: set "
-            f"{LOG_STORE_S3A}={DYNAMODB_STORE}, keep the other settings"
+            f"{LOG_STORE_S3A}={LOG_STORE}, keep the other settings"
         )
     if not of_all:
         _check_of_s3(delta, store)
@@ -185,7 +185,7 @@ def _check_of_all(delta: Delta, store: str) -> None:
     if store not in _CONDITIONAL:
         raise Failed(
             f"{LOG_STORE_CLASS}={store} decides for every scheme: unset it, and set {LOG_STORE_S3A} and {LOG_STORE_S3} "
-            f"to {DYNAMODB_STORE}"
+            f"to {LOG_STORE}"
         )
 
 

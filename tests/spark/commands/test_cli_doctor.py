@@ -15,9 +15,10 @@ import pyspark
 from tests.spark.conftest import Shell
 from tests.support.log_store.delta_log import DeltaLog
 from tidegate.platform.cli.check.lake import check_born
-from tidegate.platform.cli.commands.doctor import DYNAMODB_STORE, run_doctor
+from tidegate.platform.cli.commands.doctor import run_doctor
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.spark.jars import jars_folder
+from tidegate.platform.local.spark.server_settings import LOG_STORE
 from tidegate.platform.testing import TestLake
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -41,7 +42,7 @@ def test_a_dead_classic_writer_s_commit_is_found_and_settled(
     lake.put("orders/a.parquet", parquet(3))
     lake.materialize("bronze", "orders")
     assert run_doctor(shell, lake.path, None, repair=False), shell.said()
-    assert DYNAMODB_STORE in shell.said()
+    assert LOG_STORE in shell.said()
     jars = (
         "tidegate-jvm",
         "spark-sql-api",

@@ -12,7 +12,6 @@ from pyspark.errors import AnalysisException
 from tidegate.platform.cli.check.findings import Failed, Warned
 from tidegate.platform.cli.check.jars import check_jars
 from tidegate.platform.cli.commands.doctor import (
-    DYNAMODB_STORE,
     check_listing,
     check_settings,
     check_store,
@@ -25,6 +24,7 @@ from tidegate.platform.lake.aws.commit_table import CommitTableAddress
 from tidegate.platform.lake.spark.results import ServerJar
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
 from tidegate.platform.local.spark.jars import OWN_JAR
+from tidegate.platform.local.spark.server_settings import LOG_STORE
 
 GOOD = {
     "Tidegate": ServerJar(f"tidegate-jvm-{version('tidegate')}.jar", "aa"),
@@ -61,13 +61,13 @@ class Settings:
 
 
 def test_a_store_of_ours_may_have_performance_flags() -> None:
-    assert check_store(Settings(impl=DYNAMODB_STORE, flags="*"), ["landing"]) == DYNAMODB_STORE  # type: ignore[arg-type]
+    assert check_store(Settings(impl=LOG_STORE, flags="*"), ["landing"]) == LOG_STORE  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("settings", "why"),
     [
-        ({}, f"none is set, so drivers overwrite each other's commits: spark.delta.logStore.s3a.impl={DYNAMODB_STORE}"),
+        ({}, f"none is set, so drivers overwrite each other's commits: spark.delta.logStore.s3a.impl={LOG_STORE}"),
         ({"flags": "delete, create"}, "fs.s3a.performance.flags=create,delete: a commit silently overwrites another"),
         ({"impl": "org.acme.Store", "flags_of_landing": "create"}, r"org\.acme\.Store with .*flags=create"),
         ({"impl": "org.acme.Store", "flags": "*"}, r"org\.acme\.Store with fs\.s3a\.performance\.flags=\*"),
@@ -76,16 +76,16 @@ def test_a_store_of_ours_may_have_performance_flags() -> None:
             "Delta's own store loses commits next to writers",
         ),
         (
-            {"impl": DYNAMODB_STORE, "s3": S3A},
-            rf"Delta’s own single-driver store for s3://.* Set spark\.delta\.logStore\.s3\.impl={DYNAMODB_STORE}",
+            {"impl": LOG_STORE, "s3": S3A},
+            rf"Delta’s own single-driver store for s3://.* Set spark\.delta\.logStore\.s3\.impl={LOG_STORE}",
         ),
-        ({"impl": DYNAMODB_STORE, "impl_of_s3": CLASSIC}, rf"{CLASSIC} for s3://.* Set spark\.delta\.logStore\.s3\."),
+        ({"impl": LOG_STORE, "impl_of_s3": CLASSIC}, rf"{CLASSIC} for s3://.* Set spark\.delta\.logStore\.s3\."),
         (
             {"impl_of_all": "org.acme.Store"},
             r"logStore\.class=org\.acme\.Store decides for every scheme: unset it, and",
         ),
-        ({"impl_of_all": DYNAMODB_STORE, "impl": DYNAMODB_STORE}, r"opens no table while .*: unset spark\..*\.class$"),
-        ({"impl_of_all": DYNAMODB_STORE, "impl_of_s3": DYNAMODB_STORE}, r"opens no table while"),
+        ({"impl_of_all": LOG_STORE, "impl": LOG_STORE}, r"opens no table while .*: unset spark\..*\.class$"),
+        ({"impl_of_all": LOG_STORE, "impl_of_s3": LOG_STORE}, r"opens no table while"),
     ],
 )
 def test_a_store_that_loses_commits_is_a_problem(settings: dict[str, str], why: str) -> None:
@@ -96,20 +96,20 @@ def test_a_store_that_loses_commits_is_a_problem(settings: dict[str, str], why: 
 @pytest.mark.parametrize(
     "settings",
     [
-        {"impl": DYNAMODB_STORE},
-        {"impl": DYNAMODB_STORE, "impl_of_s3": DYNAMODB_STORE, "s3": S3A},
-        {"impl": DYNAMODB_STORE, "impl_of_s3": CONDITIONAL, "s3": S3A},
-        {"impl_of_all": DYNAMODB_STORE, "s3": S3A, "flags": "*"},
+        {"impl": LOG_STORE},
+        {"impl": LOG_STORE, "impl_of_s3": LOG_STORE, "s3": S3A},
+        {"impl": LOG_STORE, "impl_of_s3": CONDITIONAL, "s3": S3A},
+        {"impl_of_all": LOG_STORE, "s3": S3A, "flags": "*"},
     ],
 )
 def test_every_scheme_that_is_open_has_a_store(settings: dict[str, str]) -> None:
-    assert check_store(Settings(**settings), ["lake"]) == DYNAMODB_STORE  # type: ignore[arg-type]
+    assert check_store(Settings(**settings), ["lake"]) == LOG_STORE  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("settings", [{"fast": "true"}, {"fast_in_hadoop": " True"}])
 def test_delta_s_fast_listing_is_a_problem(settings: dict[str, str]) -> None:
     with pytest.raises(Failed, match=r"delta\.enableFastS3AListFrom=true: .*Unset it"):
-        check_listing(Settings(impl=DYNAMODB_STORE, **settings))  # type: ignore[arg-type]
+        check_listing(Settings(impl=LOG_STORE, **settings))  # type: ignore[arg-type]
 
 
 def test_a_server_whose_other_clients_see_other_values_is_a_warning() -> None:
@@ -123,7 +123,7 @@ def test_a_server_whose_other_clients_see_other_values_is_a_warning() -> None:
 
 
 def test_a_listing_that_delta_does_itself_is_none() -> None:
-    said = check_listing(Settings(impl=DYNAMODB_STORE, fast_in_hadoop="false"))  # type: ignore[arg-type]
+    said = check_listing(Settings(impl=LOG_STORE, fast_in_hadoop="false"))  # type: ignore[arg-type]
     assert said == "delta.enableFastS3AListFrom is off"
 
 
