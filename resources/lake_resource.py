@@ -102,7 +102,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             ValueError: `spark_remote` is not an address.
         """
         source = None if self.spark_token else TokenSource.from_environ(os.environ)
-        spark = SparkRemote.parse(self.spark_remote, self.spark_token, source)
+        spark = SparkRemote.parse(_resolve(self.spark_remote) or "", _resolve(self.spark_token), source)
         return Settings(Path(self.lake_yaml), spark, self.aws.aws, dict(os.environ))
 
     def open(self) -> Lake:
@@ -158,6 +158,11 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         """Open handles with a Spark session of their own (see `Settings.open_lake`)."""
         with self.settings.open_lake() as lake:
             yield lake
+
+
+def _resolve(value: str | None) -> str | None:
+    """Return the value of a field, also outside of Dagster, which alone gives a resource the values of variables."""
+    return value.get_value() if isinstance(value, dg.EnvVar) else value
 
 
 def with_lake(key: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

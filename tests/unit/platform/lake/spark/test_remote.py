@@ -104,5 +104,6 @@ def test_dagster_gets_the_variables_and_not_their_values(
     assert "s3cr3t" not in snapshot
     assert all(name in snapshot for name in environ)
     assert "s3cr3t" not in repr(lake)
+    assert lake.settings.spark.token == SECRET, "a script uses it without Dagster"
     with lake.process_config_and_initialize_cm() as resolved:
         assert resolved.settings.spark.token == SECRET
