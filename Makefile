@@ -29,6 +29,9 @@ SPARK_TESTS = tests/spark/commands tests/spark/events/test_intake.py tests/spark
   tests/spark/tables/test_ownership.py tests/spark/tables/test_rebuild.py tests/jvm
 # A fast SQS server, for measurements.
 ELASTICMQ := platform/jvm/elasticmq/target/lib
+# The list of the jars that Maven may take, and how it is made: from nothing but what the repository serves.
+LOCK := platform/jvm/maven_lock.py
+LOCKING := mvn -q -B -ntp --strict-checksums -Dmaven.repo.local=$(abspath build/maven/repository)
 JVM_SOURCES := platform/jvm/pom.xml $(shell find platform/jvm/src/main platform/jvm/src/spark-* -type f 2>/dev/null)
 ARGS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -41,7 +44,7 @@ PARALLEL := --numprocesses=auto
 REPOSITORY := tests/unit/repository
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-events demo-storage dev test smoke matrix spark-4.1 mutants soak bench check lint types layers unit format class-archive jars wheels schema policies commands limits lock clean
+.PHONY: help demo demo-events demo-storage dev test smoke matrix spark-4.1 mutants soak bench check lint types layers unit format class-archive jars wheels audit maven-lock release release-check schema policies commands limits lock clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -118,6 +121,18 @@ jars: ## Build our Spark procedures and log store, and fetch their jars (SPARK=4
 wheels: $(BIN)/.dev $(DIST)/.built ## Build the wheels of Tidegate and of its jars into build/dist
 	$(BIN)/python platform/jvm/wheels.py build/dist
 
+audit: $(BIN)/.dev $(DIST)/.built ## Look for known vulnerabilities of packages and jars, and for secrets in the files and their history: needs a network
+	$(BIN)/python -m tidegate.platform.release.audit $(ARGS)
+
+maven-lock: ## Write platform/jvm/maven.lock again: the SHA-256 of each jar that Maven takes, fetched into an empty repository
+	@$(MAKE) -s require-jvm
+	rm -rf build/maven
+	cd platform/jvm && $(LOCKING) -Dbuilt=$(abspath build/maven/4.2) -Dtest=NamesTest package
+	cd platform/jvm && $(LOCKING) -Dbuilt=$(abspath build/maven/4.1) -Dtest=NamesTest -Pspark-4.1 package
+	cd platform/jvm/dynamodb-local && $(LOCKING) package
+	cd platform/jvm/elasticmq && $(LOCKING) package
+	$(PYTHON) $(LOCK) write build/maven/repository
+
 schema: $(BIN)/.dev ## Write docs/lake.schema.json and docs/commands.schema.json again
 	$(BIN)/python -m tidegate.platform.core.config.json_schema > docs/lake.schema.json
 	$(BIN)/python -m tidegate.platform.cli.json_schema > docs/commands.schema.json
@@ -168,13 +183,18 @@ $(BIN)/.dev: requirements/dev.txt $(BIN)/.runtime
 $(DIST)/.built: $(JVM_SOURCES)
 	@$(MAKE) -s require-jvm
 	@echo "Building the jars"
+	@$(PYTHON) $(LOCK) check
 	cd platform/jvm && mvn -q -B -ntp --strict-checksums package -DskipTests
+	@# Again, because Maven may have fetched jars.
+	@$(PYTHON) $(LOCK) check $(DIST)
 	touch $@
 
 $(DIST_4_1)/.built: $(JVM_SOURCES)
 	@$(MAKE) -s require-jvm
 	@echo "Building the jars for Spark 4.1"
+	@$(PYTHON) $(LOCK) check
 	cd platform/jvm && mvn -q -B -ntp --strict-checksums -Pspark-4.1 package -DskipTests
+	@$(PYTHON) $(LOCK) check $(DIST_4_1)
 	touch $@
 
 $(DIST)/spark-classes.jsa: $(DIST)/.built $(BIN)/.runtime platform/jvm/record_classes.py
@@ -196,12 +216,14 @@ $(DYNAMODB)/.fetched: platform/jvm/dynamodb-local/pom.xml
 	@$(MAKE) -s require-jvm
 	@echo "Fetching DynamoDB Local"
 	cd platform/jvm/dynamodb-local && mvn -q -B -ntp --strict-checksums package
+	@$(PYTHON) $(LOCK) check platform/jvm/dynamodb-local/target/lib
 	touch $@
 
 $(ELASTICMQ)/.fetched: platform/jvm/elasticmq/pom.xml
 	@$(MAKE) -s require-jvm
 	@echo "Fetching ElasticMQ"
 	cd platform/jvm/elasticmq && mvn -q -B -ntp --strict-checksums package
+	@$(PYTHON) $(LOCK) check platform/jvm/elasticmq/target/lib
 	touch $@
 
 $(DELTA_RS)/.installed: requirements/delta-rs.txt

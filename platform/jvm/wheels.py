@@ -67,7 +67,8 @@ def build_program(folder: Path) -> Path:
     """
     with tempfile.TemporaryDirectory(prefix="tidegate-wheel-") as temporary:
         source = Path(temporary) / "source"
-        shutil.copytree(ROOT / "tidegate", source / "tidegate", ignore=shutil.ignore_patterns("jvm", "__pycache__"))
+        passed_over = shutil.ignore_patterns("jvm", "release", "__pycache__")
+        shutil.copytree(ROOT / "tidegate", source / "tidegate", ignore=passed_over)
         for file in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
             shutil.copy(ROOT / file, source)
         known = {name: sha256(path) for name, path in jars().items()}
@@ -83,14 +84,24 @@ def notice(found: Mapping[str, Path]) -> Iterator[str]:
     """
     yield "tidegate-jars\n\nThis wheel has the jars below, as their projects publish them. Their own LICENSE and\n"
     yield "NOTICE are in each jar, below META-INF or at its root. The text of the Apache License 2.0 is in LICENSE.\n"
-    licences = tomllib.loads((WHEEL / "licences.toml").read_text(encoding="utf-8"))
     for name, path in found.items():
-        known = [(start, licence, origin) for licence, of in licences.items() for start, origin in of.items()]
-        fitting = [each for each in known if name.startswith(each[0])]
-        if not fitting:
-            raise BadSetting(f"{name}: name its licence in platform/jvm/wheel/licences.toml")
-        _, licence, origin = max(fitting, key=lambda each: len(each[0]))
+        licence, origin = licence_and_source(name)
         yield f"\n{name}\n  licence: {licence}\n  source: {origin}\n  SHA-256: {sha256(path)}\n"
+
+
+def licence_and_source(name: str) -> tuple[str, str]:
+    """Return the licence of a jar, and where its source is.
+
+    Raises:
+        BadSetting: the licence is unknown.
+    """
+    licences = tomllib.loads((WHEEL / "licences.toml").read_text(encoding="utf-8"))
+    known = [(start, licence, origin) for licence, of in licences.items() for start, origin in of.items()]
+    fitting = [each for each in known if name.startswith(each[0])]
+    if not fitting:
+        raise BadSetting(f"{name}: name its licence in platform/jvm/wheel/licences.toml")
+    _, licence, origin = max(fitting, key=lambda each: len(each[0]))
+    return licence, origin
 
 
 def _build_wheel(source: Path, folder: Path) -> Path:
