@@ -18,6 +18,7 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.times import parse_time
 from tidegate.platform.lake.aws.batch_calls import each_queue
+from tidegate.platform.lake.aws.clients import caller
 from tidegate.platform.operations.dead_letters import DeadLetters, dead_letter_queues, peek, redrive_dead_letters
 from tidegate.platform.operations.rebuild import plan_rebuild, rebuild_table
 from tidegate.platform.operations.redrive import (
@@ -68,7 +69,7 @@ def _redrive(context: dg.OpExecutionContext, config: RedriveConfig, lake: LakeRe
     since, until = (parse_time(text) if text else None for text in (config.since, config.until))
     choice = Choice(config.reason, config.key, since, until)
     log = RunLog(context.log).info
-    request = RedriveRequest(f"run {context.run_id}", choice, config.rate, log)
+    request = RedriveRequest(_requester(context, lake), choice, config.rate, log)
     if config.dead_letters:
 
         def redrive(letters: DeadLetters) -> None:
@@ -112,6 +113,11 @@ def _redrive(context: dg.OpExecutionContext, config: RedriveConfig, lake: LakeRe
     )
 
 
+def _requester(context: dg.OpExecutionContext, lake: LakeResource) -> str:
+    """Return the run, and whose credentials it has. Dagster does not know which person started it."""
+    return f"{caller(lake.aws.aws)}, run {context.run_id}"
+
+
 def redrive_job(config: LakeConfig) -> dg.JobDefinition:
     """Build the job that retries what is in quarantine."""
     names = LakeNames.from_config(config)
@@ -152,7 +158,7 @@ def _rebuild(context: dg.OpExecutionContext, config: RebuildConfig, lake: LakeRe
         context.add_output_metadata({"dry_run": config.dry_run, "files": silver.files, "batch": silver.n})
         if not config.dry_run:
             with discreet_errors(silver.spec):
-                merged = rebuild_silver(handles, config.table, by=f"run {context.run_id}", log=log, since=since)
+                merged = rebuild_silver(handles, config.table, by=_requester(context, lake), log=log, since=since)
             metadata, checks = silver_report(handles, silver.spec, merged, context.instance)
             asset = LakeNames.from_config(handles.config).silver_table(silver.spec.name)
             context.log_event(dg.AssetMaterialization(asset, metadata=metadata))
@@ -167,7 +173,7 @@ def _rebuild(context: dg.OpExecutionContext, config: RebuildConfig, lake: LakeRe
     if config.dry_run:
         plan = plan_rebuild(handles, config.table)
     else:
-        plan = rebuild_table(handles, config.table, by=f"run {context.run_id}", log=log)
+        plan = rebuild_table(handles, config.table, by=_requester(context, lake), log=log)
     for reading in plan.kept[:20]:
         log(f"{reading.rows} rows of {reading.key} stay as they are: S3 no longer has these bytes of the file")
     context.add_output_metadata(

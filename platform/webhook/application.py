@@ -71,14 +71,14 @@ class Sender:
     Attributes:
         spec: its entry in `lake.yaml`.
         scheme: how it signs.
-        secrets: all that are valid.
+        secrets: returns all that are valid now.
         writer: the way to its queue.
         limit: its rate.
     """
 
     spec: WebhookSpec
     scheme: Scheme
-    secrets: tuple[str, ...] = field(repr=False)
+    secrets: Callable[[], tuple[str, ...]] = field(repr=False)
     writer: QueueWriter
     limit: RateLimit
 
@@ -178,7 +178,7 @@ class Application:
         async with self._unverified.hold_place(request.client.host if request.client else ""):
             body = await request_body(request.stream(), length, spec.max_bytes, self._body_seconds)
         received = Received(request.headers, body, time.time())
-        delivery = delivery_of(sender.scheme, spec.name, received, sender.secrets, spec.retry_days)
+        delivery = delivery_of(sender.scheme, spec.name, received, sender.secrets(), spec.retry_days)
         if wait := sender.limit.take(time.monotonic()):
             raise Refusal(Reason.TOO_MANY, f"more than {spec.rate:g} deliveries a second", math.ceil(wait))
         if delivery.challenge is not None:

@@ -1,17 +1,24 @@
-"""Reads the secrets of webhooks from where `lake.yaml` says they are."""
+"""Reads the secrets of webhooks from where `lake.yaml` says they are, and reads their files again when these change."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from tidegate.platform.core.config.webhook import WebhookSpec
-from tidegate.platform.core.webhook.scheme import MIN_SECRET
+from tidegate.platform.core.webhook.scheme import MIN_SECRET, Scheme
 from tidegate.platform.core.webhook.schemes import scheme_of
 from tidegate.platform.lake.secret_text import secret_text
 
+#: Secrets in one place, of which the new and the old one are two.
+_MAX_SECRETS = 8
+#: A changed file counts after so many seconds.
+_LOOK_SECONDS = 1.0
+
 
 def secret_values(webhook: WebhookSpec, environ: Mapping[str, str]) -> tuple[tuple[str, ...], list[str]]:
-    """Read the secrets of a sender.
+    """Read the secrets of a sender. Each line of a place is one, so that the old and the new one can both be valid.
 
     Returns:
         The secrets, and a problem for each that is missing or cannot be used. No problem contains a secret.
@@ -20,20 +27,85 @@ def secret_values(webhook: WebhookSpec, environ: Mapping[str, str]) -> tuple[tup
     found, problems = [], []
     for spec in webhook.secrets:
         try:
-            secret = secret_text(spec, environ)
+            secrets = [line.strip() for line in secret_text(spec, environ).split("\n") if line.strip()]
         except (OSError, UnicodeDecodeError) as error:
             problems.append(f"{spec.place} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}")
             continue
-        if not secret:
+        if not secrets:
             problems.append(f"{spec.place} is {'not set' if spec.env else 'empty'}")
-        elif not secret.isprintable():
-            problems.append(f"{spec.place} has line ends or other control characters inside of the secret")
-        elif not secret.isascii():
-            problems.append(f"{spec.place} has characters beyond ASCII, which a header cannot have")
-        elif len(secret) < MIN_SECRET:
-            problems.append(f"{spec.place} has a secret of {len(secret)} characters, and {MIN_SECRET} are the least")
-        elif wrong := scheme.secret_problem(secret):
-            problems.append(f"{spec.place} has no secret of `{webhook.verification}`: {wrong}")
-        else:
-            found.append(secret)
-    return tuple(found), problems
+        elif len(secrets) > _MAX_SECRETS:
+            problems.append(f"{spec.place} has {len(secrets)} secrets, a line each, and {_MAX_SECRETS} are the most")
+        for secret in secrets[:_MAX_SECRETS]:
+            if wrong := _problem(secret, scheme, webhook.verification):
+                problems.append(f"{spec.place} {wrong}")
+            else:
+                found.append(secret)
+    return tuple(found), list(dict.fromkeys(problems))
+
+
+class CurrentSecrets:
+    """The secrets of a sender as its files have them now.
+
+    A file that cannot be used changes nothing: half of a write must not refuse genuine deliveries.
+
+    Args:
+        webhook: names the places of the secrets.
+        environ: has those that are in variables. A variable of a process does not change.
+        found: the secrets that were read at the start.
+        say: takes a line for each change.
+        now: seconds of any steady clock.
+    """
+
+    def __init__(
+        self,
+        webhook: WebhookSpec,
+        environ: Mapping[str, str],
+        found: tuple[str, ...],
+        say: Callable[[str], None],
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._webhook, self._environ, self._found, self._say, self._now = webhook, environ, found, say, now
+        self._files = [Path(spec.file) for spec in webhook.secrets if spec.file]
+        self._marks, self._looked = self._file_marks(), now()
+
+    def values(self) -> tuple[str, ...]:
+        """Return the secrets that are valid. The files are looked at once a second."""
+        if self._files and self._now() >= self._looked + _LOOK_SECONDS:
+            self._looked = self._now()
+            # Before the files are read: a change in between is seen by the next look.
+            if (marks := self._file_marks()) != self._marks:
+                self._marks = marks
+                self._read()
+        return self._found
+
+    def _read(self) -> None:
+        found, problems = secret_values(self._webhook, self._environ)
+        for problem in problems:
+            self._say(f"WARNING: webhook {self._webhook.name}: {problem}; the secrets from before stay valid")
+        if not problems and found != self._found:
+            self._found = found
+            self._say(f"webhook {self._webhook.name}: {len(found)} secrets are valid now")
+
+    def _file_marks(self) -> list[tuple[int, int, int] | None]:
+        marks = list[tuple[int, int, int] | None]()
+        for file in self._files:
+            try:
+                found = file.stat()
+            except OSError:
+                marks.append(None)
+            else:
+                marks.append((found.st_mtime_ns, found.st_size, found.st_ino))
+        return marks
+
+
+def _problem(secret: str, scheme: Scheme, verification: str) -> str | None:
+    """Return what is wrong with a secret, without it."""
+    if not secret.isprintable():
+        return "has control characters inside of the secret"
+    if not secret.isascii():
+        return "has characters beyond ASCII, which a header cannot have"
+    if len(secret) < MIN_SECRET:
+        return f"has a secret of {len(secret)} characters, and {MIN_SECRET} are the least"
+    if wrong := scheme.secret_problem(secret):
+        return f"has no secret of `{verification}`: {wrong}"
+    return None

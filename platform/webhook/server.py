@@ -24,7 +24,7 @@ from tidegate.platform.lake.secret_text import explain_exposure
 from tidegate.platform.webhook.application import Application, RateLimit, Sender
 from tidegate.platform.webhook.http_protocol import BoundedProtocol
 from tidegate.platform.webhook.queue_writer import QueueWriter
-from tidegate.platform.webhook.secret_values import secret_values
+from tidegate.platform.webhook.secret_values import CurrentSecrets, secret_values
 
 #: Seconds for which deliveries under way may end after a signal. Containers are killed after thirty.
 _GRACE = 25
@@ -62,7 +62,7 @@ class WebhookServer:
             webhook.name: Sender(
                 webhook,
                 scheme_of(webhook.verification, webhook.header),
-                secrets[webhook.name],
+                CurrentSecrets(webhook, environ, secrets[webhook.name], say).values,
                 self._writers[webhook.queue],
                 RateLimit(webhook.rate, time.monotonic()),
             )

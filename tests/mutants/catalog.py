@@ -5075,8 +5075,8 @@ MUTANTS = (
         "a caller that AWS does not name ends the command",
         4,
         "caller",
-        "    except (BotoCoreError, ClientError):\n",
-        "    except KeyError:\n",
+        "    except BotoCoreError as error:\n",
+        "    except KeyError as error:\n",
         (_CALLERS,),
     ),
     Mutant(

@@ -63,8 +63,9 @@ def policy(
     role: Annotated[
         str,
         typer.Argument(
-            help="dagster, spark, operator (the person who runs commands), reader (a person who only looks), webhook; "
-            "or buckets: policies of source buckets that keep producers out of the logs of registered tables."
+            help="dagster, spark, operator (the person who runs commands), reader (a person who only looks), "
+            "tables (an engine that reads tables from S3), webhook; or buckets: policies of source buckets that keep "
+            "producers out of the logs of registered tables."
         ),
     ],
     writer: Annotated[

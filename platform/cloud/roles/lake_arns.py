@@ -74,6 +74,16 @@ class LakeArns:
         own = [spec.table_key.bucket for spec in self.config.tables if _may_register(spec)]
         return tuple(dict.fromkeys([*(self.config.buckets if self.config.discovery_registers else ()), *own]))
 
+    def registered_folders(self) -> dict[str, list[str]]:
+        """Return the prefixes of the tables that may be registered, by bucket: all of it if discovery registers."""
+        found: dict[str, list[str]] = {
+            bucket: [""] for bucket in self.config.buckets if self.config.discovery_registers
+        }
+        for key in (spec.table_key for spec in self.config.tables if _may_register(spec)):
+            if found.get(key.bucket) != [""]:
+                found.setdefault(key.bucket, []).append(key.prefix)
+        return found
+
     def registered_arns(self, folder: str) -> tuple[str, ...]:
         """Return the ARNs of a folder of each registered table. Discovery that registers may do so at any prefix."""
         if self.config.discovery_registers:

@@ -1,4 +1,4 @@
-"""The permissions of persons: of one who runs all commands, and of one who only looks."""
+"""The permissions of persons: who run all commands, who only look, and who read the files of the tables."""
 
 from __future__ import annotations
 
@@ -101,6 +101,38 @@ def reader(config: LakeConfig) -> Statements:
             ("sqs:GetQueueAttributes", *(("sqs:GetQueueUrl",) if _names_queues(config) else ())),
             (*arns.queues(), *arns.dead_letters()),
             "`status`: how many messages wait",
+        ),
+    )
+
+
+def tables(config: LakeConfig) -> Statements:
+    """Return what an engine needs that reads tables from S3 without the Spark server, and nothing else of the lake."""
+    arns = LakeArns(config)
+    registered = arns.registered_folders()
+    return without_empty(
+        *require_own_account(
+            arns,
+            # Without a condition on the prefix: with one, S3 answers 403 for a file of the log that is missing, and
+            # engines ask for such files.
+            Statement(
+                "ListTables",
+                ("s3:ListBucket",),
+                tuple(map(arns.address.bucket, dict.fromkeys((config.lake.bucket, *registered)))),
+                "listings of logs, and so that S3 answers 404 for a missing file. It shows the names of all objects",
+            ),
+            Statement(
+                "ReadTables",
+                ("s3:GetObject",),
+                (
+                    *arns.lake("bronze/*", "silver/*"),
+                    *(
+                        arns.address.objects(bucket, prefix)
+                        for bucket, prefixes in registered.items()
+                        for prefix in prefixes
+                    ),
+                ),
+                "logs and files of the tables; those of registered tables are in their source bucket",
+            ),
         ),
     )
 

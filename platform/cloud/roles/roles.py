@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from tidegate.platform.cloud.arns import Address
 from tidegate.platform.cloud.roles.dagster_role import dagster
-from tidegate.platform.cloud.roles.person_roles import operator, reader
+from tidegate.platform.cloud.roles.person_roles import operator, reader, tables
 from tidegate.platform.cloud.roles.spark_role import spark
 from tidegate.platform.cloud.statement import Statement, Statements, without_empty
 from tidegate.platform.core.config.lake import LakeConfig
@@ -33,6 +33,7 @@ ROLES: dict[str, Callable[[LakeConfig], Statements]] = {
     "spark": spark,
     "operator": operator,
     "reader": reader,
+    "tables": tables,
     "webhook": webhook,
 }
 

@@ -48,7 +48,7 @@ class SecretSpec(Model):
     env: Annotated[Text, AfterValidator(_checked_variable)] | None = None
     """Name of the environment variable that has the secret."""
     file: Text | None = None
-    """Path of the file that has the secret. Blanks and line ends around it are removed."""
+    """Path of the file that has the secret. That of a webhook may have several, a line each, and may change."""
 
     @model_validator(mode="after")
     def _check_secret_source(self) -> Self:

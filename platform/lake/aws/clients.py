@@ -6,6 +6,7 @@ import getpass
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import boto3
@@ -19,8 +20,8 @@ from botocore.session import Session
 _CONNECTIONS = {"sqs": 256}
 _FEWER_CONNECTIONS = 64
 #: Services that a tick sends many requests in few seconds, and Glue, which follows a commit. If one of them does not
-#: answer, the next tick or run asks again. A receive waits for four seconds at most.
-_QUICK = ("sqs", "sns", "resourcegroupstaggingapi", "cloudwatch", "glue")
+#: answer, the next tick or run asks again. A receive waits for four seconds at most. STS only names a caller.
+_QUICK = ("sqs", "sns", "resourcegroupstaggingapi", "cloudwatch", "glue", "sts")
 
 
 class _Descriptions(Loader):
@@ -103,8 +104,8 @@ class Aws:
         return str(self._identity()["Account"])
 
     def caller(self) -> str:
-        """Return the ARN of the user or role whose credentials these are. Needs no permission."""
-        return str(self._identity()["Arn"])
+        """Return the ARN of the user or role whose credentials these are. Needs no permission. Asked once a process."""
+        return _caller_arn(self)
 
     def _identity(self) -> Any:
         return self.quick_client("sts").get_caller_identity()
@@ -127,6 +128,11 @@ class Aws:
         )
 
 
+@cache
+def _caller_arn(aws: Aws) -> str:
+    return str(aws._identity()["Arn"])
+
+
 def parse_descriptions() -> None:
     """Parse the descriptions that clients need before the first client is made. Sends no request."""
     nobody = Aws(region_name="us-east-1", aws_access_key_id="-", aws_secret_access_key="-")
@@ -137,10 +143,13 @@ def parse_descriptions() -> None:
 def caller(aws: Aws) -> str:
     """Return the ARN that AWS gives the caller, and the name on this machine, which anybody can set.
 
-    Without an answer of AWS, it is the name alone.
+    Without an answer of AWS, it is that name, and why there is no ARN.
     """
     name = getpass.getuser()
     try:
         return f"{aws.caller()} ({name})"
-    except (BotoCoreError, ClientError):
-        return name
+    except ClientError as error:
+        why = error.response.get("Error", {}).get("Code", "refused")
+    except BotoCoreError as error:
+        why = type(error).__name__
+    return f"{name} (AWS did not say whose credentials these are: {why})"

@@ -188,6 +188,37 @@ def test_a_delivery_is_in_the_queue_when_it_is_answered_and_a_retry_has_the_same
     assert (status, problem["reason"]) == (401, "signature")
 
 
+def test_a_secret_is_replaced_while_deliveries_come_and_none_is_refused(
+    queue: Queue, aws_proxy: PartlyRefusing, local_aws: LocalAws, tmp_path: Path
+) -> None:
+    new, path = "a new secret of tests", tmp_path / "secret"
+    with start(tmp_path, aws_proxy, local_aws) as process:
+        server = Server(process)
+
+        def deliver(id: str, secret: str) -> int:
+            return server.deliver(id, "{}", secret)[0]
+
+        assert (deliver("r1", SECRET), deliver("r2", new)) == (200, 401)
+        path.write_text(f"{new}\n{SECRET}\n")
+        wait_until(lambda: (time.sleep(0.2), deliver("r3", new) == 200)[1], "the new secret counts", DEADLINE)
+        assert deliver("r4", SECRET) == 200, "until the sender has the new one"
+        path.write_text(f"{new}\n")
+        wait_until(lambda: (time.sleep(0.2), deliver("r5", SECRET) == 401)[1], "the old secret is gone", DEADLINE)
+        assert deliver("r6", new) == 200
+        log = process.output
+    ids = set[str]()
+    wait_until(lambda: ids.update(_drained(queue)) or {"shop:r1", "shop:r4", "shop:r6"} <= ids, "the rows", DEADLINE)
+    assert "shop:r2" not in ids
+    assert "webhook shop: 3 secrets are valid now" in log
+    assert not [secret for secret in (SECRET, new) if secret in log]
+
+
+def _drained(queue: Queue) -> Iterator[str]:
+    for chunk in queue.drain(seconds=1, messages=100, threads=1):
+        queue.delete(chunk)
+        yield from (message.origin.message_id for message in chunk)
+
+
 def test_what_is_refused_is_not_in_the_queue_and_says_why(server: Server, queue: Queue) -> None:
     statuses = {
         "forged": server.deliver("d1", "{}", "forged"),

@@ -13,12 +13,15 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import unquote
 
 import boto3
 import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from botocore.exceptions import ClientError
+from deltalake import DeltaTable
 from rich.console import Console
 
 from tests.support.lakes.inventory import Line, deliver
@@ -39,9 +42,10 @@ from tidegate.platform.cli.commands.sql import run_sql
 from tidegate.platform.cli.commands.status import run_status
 from tidegate.platform.cli.commands.why import run_why
 from tidegate.platform.cloud.roles.dagster_role import dagster
-from tidegate.platform.cloud.roles.person_roles import operator, reader
+from tidegate.platform.cloud.roles.person_roles import operator, reader, tables
 from tidegate.platform.cloud.roles.spark_role import spark
 from tidegate.platform.cloud.statement import Statements
+from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
@@ -369,6 +373,74 @@ def test_the_commands_did_what_they_are_for(course: Course) -> None:
     assert "all checks ok" in course.said["check"]
     assert "nothing is wrong" in course.said["doctor"]
     assert "1 entries closed" in course.said["doctor"]
+
+
+#: What neither a person who only looks nor an engine may do, with the calls of S3.
+CHANGES: list[tuple[str, Callable[[Any, str, str], object]]] = [
+    ("put", lambda s3, bucket, key: s3.put_object(Bucket=bucket, Key=key, Body=b"x")),
+    ("delete", lambda s3, bucket, key: s3.delete_object(Bucket=bucket, Key=key)),
+    ("copy", lambda s3, bucket, key: s3.copy_object(Bucket=bucket, Key=f"{key}.copy", CopySource=f"{bucket}/{key}")),
+]
+
+
+def _client(course: Course, proxy: PolicedAws, role: str) -> Any:
+    return Clients.connect(proxy.endpoint, REGION, key=role, secret="test").s3
+
+
+def _is_refused(call: Callable[[], object]) -> bool:
+    try:
+        call()
+    except ClientError as error:
+        return error.response["Error"]["Code"] == "AccessDenied"
+    return False
+
+
+def test_an_engine_reads_every_table_with_the_role_of_tables_and_nothing_else_of_the_lake(
+    course: Course, local_aws: LocalAws
+) -> None:
+    lake, statements = course.lake, tables(course.lake.config)
+    bucket = lake.config.lake.bucket
+    with PolicedAws(local_aws.endpoint, {"tables": statements}) as proxy:
+        given = {
+            "AWS_ENDPOINT_URL": proxy.endpoint, "AWS_ALLOW_HTTP": "true", "AWS_REGION": REGION,
+            "AWS_ACCESS_KEY_ID": "tables", "AWS_SECRET_ACCESS_KEY": "test",
+        }  # fmt: skip
+        locations = [f"s3://{bucket}/lake/silver/loaded", f"s3://{LANDING}/registered/"]
+        locations.append(lake.lake.store.births.read(lake.key("loaded")).location.replace("s3a://", "s3://"))
+        s3 = _client(course, proxy, "tables")
+        for location in locations:
+            files = DeltaTable(location, storage_options=given).file_uris()
+            assert files, location
+            for bucket_of, key in (S3Address.parse(unquote(file)) for file in files):
+                assert pq.read_table(io.BytesIO(s3.get_object(Bucket=bucket_of, Key=key)["Body"].read())).num_rows
+        assert list(proxy.refused) == list(proxy.unknown) == []
+        assert needless(list(proxy.asked), statements) == set()
+        every = local_aws_keys(lake, bucket)
+        others = {key.split("/")[1]: key for key in every if not key.startswith(("lake/bronze/", "lake/silver/"))}
+        assert {"batches", "ledger", "operations", "quarantine", "lake.json"} <= others.keys()
+        for key in others.values():
+            assert _is_refused(lambda key=key: s3.get_object(Bucket=bucket, Key=key)), key
+        assert _is_refused(lambda: s3.get_object(Bucket=LANDING, Key="loaded/a.json")), "a source that is not a table"
+        for name, change in CHANGES:
+            for key in (next(key for key in every if key.startswith("lake/silver/loaded/")), "lake/silver/loaded/new"):
+                assert _is_refused(lambda change=change, key=key: change(s3, bucket, key)), name
+
+
+def test_a_person_who_only_looks_changes_nothing(course: Course, local_aws: LocalAws) -> None:
+    bucket = course.lake.config.lake.bucket
+    with PolicedAws(local_aws.endpoint, {"reader": reader(course.lake.config)}) as proxy:
+        s3 = _client(course, proxy, "reader")
+        keys = {key.split("/")[1]: key for key in local_aws_keys(course.lake, bucket)}
+        for key in keys.values():
+            assert not _is_refused(lambda key=key: s3.get_object(Bucket=bucket, Key=key)), key
+            for name, change in CHANGES:
+                assert _is_refused(lambda change=change, key=key: change(s3, bucket, key)), (name, key)
+
+
+def local_aws_keys(lake: TestLake, bucket: str) -> list[str]:
+    """Return the keys of all objects of a bucket."""
+    pages = lake.clients.s3.get_paginator("list_objects_v2").paginate(Bucket=bucket)
+    return [item["Key"] for page in pages for item in page.get("Contents", [])]
 
 
 def needless(asked: list[Asked], statements: Statements) -> set[tuple[str, str]]:

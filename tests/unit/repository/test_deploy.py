@@ -90,3 +90,24 @@ def test_the_entrypoint_is_a_script_that_bash_reads() -> None:
     path = DEPLOY / "image" / "entrypoint"
     assert path.stat().st_mode & 0o111
     subprocess.run(["bash", "-n", str(path)], check=True, timeout=30)
+
+
+def test_every_recipe_has_a_login_before_the_pages_and_spark_on_the_loopback_with_a_token() -> None:
+    asked = variables(DEPLOY / "systemd" / "proxy.env.example")
+    assert asked == set(SERVICES["proxy"]["environment"]), "both recipes have one Caddyfile"
+    conf = (DEPLOY / "systemd" / "caddy.conf").read_text(encoding="utf-8")
+    assert "EnvironmentFile=/etc/tidegate/proxy.env\n" in conf
+    assert "install -m 644 deploy/compose/Caddyfile /etc/caddy/Caddyfile" in (DEPLOY / "README.md").read_text(
+        encoding="utf-8"
+    )
+    spark = [
+        SERVICES["spark"]["command"][1:],
+        (DEPLOY / "systemd" / "tidegate-spark.service").read_text(encoding="utf-8"),
+    ]
+    assert not [each for each in spark if "--host" in each], "its default is 127.0.0.1"
+    assert "TIDEGATE_SPARK_TOKEN_FILE" in variables(DEPLOY / "systemd" / "tidegate.env.example")
+    assert "TIDEGATE_SPARK_TOKEN_FILE=" in (DEPLOY / "image" / "Dockerfile").read_text(encoding="utf-8")
+    every = [path for path in DEPLOY.rglob("*") if path.is_file() and path.suffix in (".yaml", ".service", ".conf", "")]
+    assert not [path for path in every if "15002:" in path.read_text(encoding="utf-8")], (
+        "no recipe publishes Spark's port"
+    )

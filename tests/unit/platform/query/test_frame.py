@@ -22,6 +22,7 @@ from tidegate.platform.cli.inventory import drop_bucket as dropping
 from tidegate.platform.cli.inventory import enable as enabling
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.lake.aws import s3
+from tidegate.platform.lake.aws.clients import Aws, caller
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.query import frame
 from tidegate.resources.aws_resource import AwsResource
@@ -58,6 +59,10 @@ OPERATIONS: dict[str, tuple[Callable[[], None], dict[str, Any]]] = {
     "inventory enable": (_enable, {"table": "objects"}),
     "inventory drop-bucket": (_drop_bucket, {"table": "objects", "buckets": ["gone"]}),
 }
+
+
+#: Why there is no ARN, by the answer of AWS.
+UNNAMED = {REFUSED: "InvalidClientTokenId", NO_ANSWER: "ConnectTimeoutError"}
 
 
 @pytest.mark.parametrize("answer", [ARN, REFUSED, NO_ANSWER], ids=["arn", "refused", "no answer"])
@@ -97,8 +102,17 @@ def test_an_operation_is_in_the_log_with_its_caller_before_it_changes_anything(
         run()
     (entry,) = store.operations.entries()
     name = getpass.getuser()
-    by = f"{ARN} ({name})" if answer == ARN else name
+    unnamed = f"{name} (AWS did not say whose credentials these are: {UNNAMED.get(answer)})"
+    by = f"{ARN} ({name})" if answer == ARN else unnamed
     assert entry == {"format": 1, "operation": operation, "by": by, "at": entry["at"], **facts}
+
+
+def test_aws_is_asked_for_the_caller_once_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[Aws]()
+    monkeypatch.setattr(Aws, "_identity", lambda aws: (asked.append(aws), {"Arn": ARN})[1])
+    one, other = Aws(region_name="eu-central-1", max_attempts=77), Aws(region_name="eu-west-1", max_attempts=77)
+    assert [caller(aws) for aws in (one, one, other)] == [f"{ARN} ({getpass.getuser()})"] * 3
+    assert asked == [one, other]
 
 
 def test_a_statement_of_an_asset_is_in_the_log_before_it_changes_anything(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -240,7 +241,7 @@ CREATES = "s3:ObjectCreationOperation"
 KEPT = ("batches/t/1.json", "forgotten/requests/x.json", "operations/2026-01-01/x.json", "lake.json")
 
 
-@pytest.mark.parametrize("role", ["dagster", "spark", "operator", "reader", "webhook"])
+@pytest.mark.parametrize("role", ["dagster", "spark", "operator", "reader", "tables", "webhook"])
 def test_no_role_deletes_what_is_kept_for_ever(role: str) -> None:
     config = lake(table("orders"), queues=[{"name": "events", "dlq": "dead"}])
     statements = (*dagster(config), *operator(config)) if role == "operator" else ROLES[role](config)
@@ -249,7 +250,7 @@ def test_no_role_deletes_what_is_kept_for_ever(role: str) -> None:
             # Other policies of the role cannot allow it either.
             everything = Statement("Other", (action,), ("*",), "")
             may = permits((*statements, everything), action, f"arn:aws:s3:::lake/root/{key}")
-            assert may is (role in ("reader", "webhook"))
+            assert may is (role in ("reader", "tables", "webhook"))
             assert not permits(statements, action, f"arn:aws:s3:::lake/root/{key}")
 
 
@@ -448,7 +449,7 @@ def test_the_command_prints_a_policy_and_says_what_it_leaves_out(
     ]
     assert f"the dead-letter queue of events is left out: name it as `dlq` in {path}\n" in printed.err
     assert f"region and account are `*`, because no queue of {path} has a `url`" in printed.err
-    with pytest.raises(CommandError, match="give one of dagster, spark, operator, reader, webhook, buckets"):
+    with pytest.raises(CommandError, match="give one of dagster, spark, operator, reader, tables, webhook, buckets"):
         run_policy("root", path)
     with pytest.raises(CommandError, match=r"the role webhook needs no permissions: .* has no `webhooks`"):
         run_policy("webhook", path)
@@ -456,3 +457,27 @@ def test_the_command_prints_a_policy_and_says_what_it_leaves_out(
     path.write_text(f"{path.read_text()}discovery: false\ntables:\n{many}")
     run_policy("spark", path)
     assert "AWS accepts 6,144 characters in a managed policy" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("registers", [True, False])
+def test_an_engine_reads_the_files_of_tables_and_no_other_objects(registers: bool) -> None:
+    more = {"discovery": {"parquet": "register"}} if registers else {}
+    config = lake(table("orders", format="parquet"), table("cells", format="csv"), **more)
+    statements = ROLES["tables"](config)
+    assert {action for each in statements for action in each.actions} == {"s3:ListBucket", "s3:GetObject"}
+    for key in ("lake/root/bronze/t/x", "lake/root/silver/s/x", "landing/orders/x"):
+        assert allowed(statements, "s3:GetObject", f"arn:aws:s3:::{key}")
+    for key in (*KEPT, "inbox/t/x", "ledger/t/x", "quarantine/rows/x", "outbox/r/x", "staging/t/x"):
+        assert not allowed(statements, "s3:GetObject", f"arn:aws:s3:::lake/root/{key}")
+    # Discovery may register a table at any prefix.
+    assert allowed(statements, "s3:GetObject", "arn:aws:s3:::landing/cells/x") is registers
+
+
+def test_the_page_names_a_role_for_each_command_and_no_other_commands() -> None:
+    rows = PAGE.read_text(encoding="utf-8").split("| commands | role |\n|---|---|\n")[1].split("\n\n")[0].splitlines()
+    named = [name for row in rows for name in re.findall(r"`([a-z -]+)`", row.split("|")[1])]
+    reference = (PAGE.parents[1] / "reference" / "cli.md").read_text(encoding="utf-8")
+    commands = set(re.findall(r"^## `tidegate ([a-z -]+)`$", reference, re.MULTILINE))
+    groups = {"inventory", "catalog", "jars"}
+    assert len(named) == len(set(named))
+    assert set(named) == commands - groups

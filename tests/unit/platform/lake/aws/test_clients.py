@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import threading
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import ClassVar
+
 import pytest
 from botocore.loaders import JSONFileLoader
 
@@ -44,3 +51,46 @@ def test_a_queue_that_does_not_answer_is_given_up_within_a_tick() -> None:
         assert config.read_timeout > 5, "a long poll of four seconds is not trouble"
     assert keys.client("cloudwatch").meta.config.read_timeout == 10
     assert keys.client("s3").meta.config.read_timeout == 60, "an object may be large"
+
+
+class _Keys(BaseHTTPRequestHandler):
+    """Answers STS, and keeps which key signed each request."""
+
+    seen: ClassVar[list[str]] = []
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.seen.append(self.headers["Authorization"].split("Credential=")[1].split("/")[0])
+        body = b"<r><GetCallerIdentityResult><Arn>a</Arn><Account>1</Account></GetCallerIdentityResult></r>"
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def test_keys_of_a_command_are_replaced_in_a_client_that_is_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So are those of roles, which botocore asks for again before they end."""
+    key, script = tmp_path / "key", tmp_path / "print-keys"
+    key.write_text("AKIAOLD")
+    ends = (datetime.now(UTC) + timedelta(minutes=5)).isoformat()
+    given = {"Version": 1, "AccessKeyId": "KEY", "SecretAccessKey": "s", "Expiration": ends}
+    script.write_text(f"#!/bin/sh\nsed 's/KEY/'$(cat '{key}')'/' <<'END'\n{json.dumps(given)}\nEND\n")
+    script.chmod(0o700)
+    (tmp_path / "config").write_text(f"[profile lake]\ncredential_process = {script}\n")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Keys) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        endpoint = f"http://127.0.0.1:{server.server_port}"
+        client = Aws(region_name="us-east-1", profile_name="lake", endpoint_url=endpoint).client("sts")
+        client.get_caller_identity()
+        key.write_text("AKIANEW")
+        client.get_caller_identity()
+        server.shutdown()
+    assert _Keys.seen == ["AKIAOLD", "AKIANEW"]
