@@ -124,6 +124,14 @@ wheels: $(BIN)/.dev $(DIST)/.built ## Build the wheels of Tidegate and of its ja
 audit: $(BIN)/.dev $(DIST)/.built ## Look for known vulnerabilities of packages and jars, and for secrets in the files and their history: needs a network
 	$(BIN)/python -m tidegate.platform.release.audit $(ARGS)
 
+release: $(BIN)/.dev ## Build everything of a release into build/release, from a commit with the tag of its version
+	@$(MAKE) -s require-jvm
+	$(BIN)/python -m tidegate.platform.release.release
+
+release-check: $(BIN)/.dev ## Build a release twice from this commit, and compare every byte
+	@$(MAKE) -s require-jvm
+	$(BIN)/python -m tidegate.platform.release.release --check
+
 maven-lock: ## Write platform/jvm/maven.lock again: the SHA-256 of each jar that Maven takes, fetched into an empty repository
 	@$(MAKE) -s require-jvm
 	rm -rf build/maven

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import tidegate
+from tidegate.platform.cli.commands.versions import commit_of
 from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.local.spark.jars import OWN_JAR, sha256
 
@@ -32,35 +33,35 @@ def main() -> None:
         print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
 
 
-def jars() -> dict[str, Path]:
-    """Return the jars of the build by file name: those of a server, and that of the log stores.
+def jars(target: Path = TARGET) -> dict[str, Path]:
+    """Return the jars of a folder of the build by file name: those of a server, and that of the log stores.
 
     Raises:
         FileNotFoundError: there is no jar of this version.
     """
-    found = {path.name: path for path in sorted((TARGET / "dist").glob("*.jar"))}
-    (alone,) = (TARGET / "log-store").glob("*.jar")
+    found = {path.name: path for path in sorted((target / "dist").glob("*.jar"))}
+    (alone,) = (target / "log-store").glob("*.jar")
     if OWN_JAR not in found:
-        raise FileNotFoundError(f"no {OWN_JAR} in {TARGET / 'dist'}: the version in pom.xml is another one")
+        raise FileNotFoundError(f"no {OWN_JAR} in {target / 'dist'}: the version in pom.xml is another one")
     return found | {alone.name: alone}
 
 
-def build_jars(folder: Path) -> Path:
+def build_jars(folder: Path, target: Path = TARGET) -> Path:
     """Build the wheel of the jars into a folder, and return its path."""
     with tempfile.TemporaryDirectory(prefix="tidegate-wheel-") as temporary:
         source = Path(temporary) / "source"
         shutil.copytree(WHEEL, source, ignore=shutil.ignore_patterns("__pycache__", "licences.toml"))
         shutil.copy(ROOT / "LICENSE", source)
         (source / "VERSION").write_text(tidegate.__version__)
-        (source / "NOTICE").write_text("".join(notice(jars())))
-        for path in jars().values():
+        (source / "NOTICE").write_text("".join(notice(jars(target))))
+        for path in jars(target).values():
             place = source / "tidegate_jars" / ("jars" if path.parent.name == "dist" else path.parent.name)
             place.mkdir(exist_ok=True)
             shutil.copy(path, place)
         return _build_wheel(source, folder)
 
 
-def build_program(folder: Path) -> Path:
+def build_program(folder: Path, target: Path = TARGET) -> Path:
     """Build the wheel of the program, which knows the jars of this build, into a folder, and return its path.
 
     From a copy: the folder of an earlier build may have files that were deleted since.
@@ -71,8 +72,9 @@ def build_program(folder: Path) -> Path:
         shutil.copytree(ROOT / "tidegate", source / "tidegate", ignore=passed_over)
         for file in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
             shutil.copy(ROOT / file, source)
-        known = {name: sha256(path) for name, path in jars().items()}
+        known = {name: sha256(path) for name, path in jars(target).items()}
         (source / "tidegate" / "platform" / "jars.json").write_text(json.dumps(known, indent=2))
+        (source / "tidegate" / "platform" / "commit.txt").write_text(commit_of(ROOT))
         return _build_wheel(source, folder)
 
 

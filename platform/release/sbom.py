@@ -25,11 +25,11 @@ def main() -> None:
         print(path)
 
 
-def write_boms(folder: Path) -> list[Path]:
+def write_boms(folder: Path, target: Path = TARGET) -> list[Path]:
     """Write the bill of each wheel into a folder: Python packages of the program, and jars. Returns their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, components in (("tidegate", packages(LOCK)), ("tidegate-jars", jars(TARGET / "dist"))):
+    for name, components in (("tidegate", packages(LOCK)), ("tidegate-jars", jars(target / "dist"))):
         path = folder / f"{name}-{tidegate.__version__}.cdx.json"
         path.write_text(json.dumps(bom(name, tidegate.__version__, components), indent=2) + "\n", encoding="utf-8")
         written.append(path)

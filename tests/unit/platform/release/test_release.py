@@ -1,0 +1,94 @@
+"""What is refused before a release is built, and archives that have the same bytes from each checkout of one commit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from tests.support.tracked import ROOT
+from tidegate import __version__
+from tidegate.platform.release.release import _ARCHIVES, _tracked, archive, notes, problems, sums
+
+CHANGELOG = "# Changelog\n\n## Unreleased\n\n- later\n\n## 1.2.0\n\n### Added\n\n- a\n\n## 1.1.0\n\n- b\n"
+
+
+def _git(root: Path, *arguments: str) -> None:
+    names = ("-c", "user.name=n", "-c", "user.email=n@example.org")
+    subprocess.run(["git", *names, *arguments], cwd=root, check=True, capture_output=True, timeout=30)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Return a checkout that is the release 1.2.0."""
+    (tmp_path / "CHANGELOG.md").write_text(CHANGELOG)
+    _git(tmp_path, "init", "-q")
+    _git(tmp_path, "add", ".")
+    _git(tmp_path, "commit", "-q", "-m", "first")
+    _git(tmp_path, "tag", "v1.2.0")
+    return tmp_path
+
+
+def test_a_clean_tree_with_the_tag_and_a_section_of_the_changelog_is_a_release(root: Path) -> None:
+    assert list(problems(root, "1.2.0")) == []
+
+
+def test_changes_that_no_commit_has_are_refused(root: Path) -> None:
+    (root / "new.py").touch()
+    (found,) = problems(root, "1.2.0")
+    assert found == "1 files are not as committed, new.py for one: commit or remove the changes"
+    (root / "new.py").unlink()
+    (root / "CHANGELOG.md").write_text(f"{CHANGELOG}\n")
+    (found,) = problems(root, "1.2.0")
+    assert "CHANGELOG.md for one" in found
+
+
+def test_a_commit_without_the_tag_and_a_tag_of_another_version_are_refused(root: Path) -> None:
+    _git(root, "tag", "of-nothing")
+    other, section = problems(root, "1.3.0")
+    assert other == "this commit has the tag v1.2.0, and the package has the version 1.3.0: correct one"
+    assert section == "CHANGELOG.md has no section `## 1.3.0`: move what is released there from Unreleased"
+    _git(root, "commit", "-q", "--allow-empty", "-m", "second")
+    (found,) = problems(root, "1.2.0")
+    assert found == "this commit has no tag of a version: run `git tag v1.2.0`, or check out the tag"
+
+
+def test_the_notes_of_a_release_are_its_section_alone() -> None:
+    assert notes(CHANGELOG, "1.2.0") == "\n### Added\n\n- a\n\n"
+    assert notes(CHANGELOG, "2.0.0") is None
+    assert notes((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), __version__)
+
+
+def test_an_archive_has_no_trace_of_the_checkout(tmp_path: Path) -> None:
+    """Only what git keeps: names, bytes, and whether a file can be run."""
+    made = []
+    for name, order in (("first", ["a", "b"]), ("second", ["b", "a"])):
+        folder = tmp_path / name
+        folder.mkdir()
+        for file in order:
+            (folder / file).write_text(file)
+            (folder / file).chmod(0o755 if file == "b" else 0o640 if name == "first" else 0o644)
+        os.utime(folder / "a", (1, 1))
+        made.append(tmp_path / f"{name}.tar.gz")
+        archive(made[-1], {f"x/{file}": folder / file for file in order}, 1_700_000_000)
+    assert made[0].read_bytes() == made[1].read_bytes()
+    with tarfile.open(made[0]) as tar:
+        found = [(entry.name, entry.mode, entry.mtime, entry.uid, entry.uname) for entry in tar]
+    assert found == [("x/a", 0o644, 1_700_000_000, 0, ""), ("x/b", 0o755, 1_700_000_000, 0, "")]
+
+
+def test_the_sums_are_those_that_sha256sum_checks(tmp_path: Path) -> None:
+    (tmp_path / "a b.txt").write_text("x")
+    lines = "".join(f"{digest}  {name}\n" for name, digest in sums(tmp_path).items())
+    (tmp_path / "SHA256SUMS").write_text(lines)
+    subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=tmp_path, check=True, timeout=30)
+    assert "SHA256SUMS" not in sums(tmp_path)
+
+
+def test_archives_have_the_files_that_git_knows() -> None:
+    found = _tracked(_ARCHIVES["recipes"])
+    assert found["deploy/compose/compose.yaml"] == ROOT / "deploy" / "compose" / "compose.yaml"
+    assert _tracked("no/such/folder") == {}
