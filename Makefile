@@ -44,7 +44,7 @@ PARALLEL := --numprocesses=auto
 REPOSITORY := tests/unit/repository
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-events demo-storage dev test smoke matrix spark-4.1 mutants soak bench check lint types layers unit format class-archive jars wheels audit maven-lock release release-check schema policies commands limits lock clean
+.PHONY: help demo demo-events demo-storage dev test smoke matrix spark-4.1 mutants soak bench check lint types layers unit format class-archive jars wheels audit maven-lock release release-check schema policies commands limits site lock clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -153,6 +153,9 @@ commands: $(BIN)/.dev ## Write docs/reference/cli.md again, from the commands' o
 
 limits: $(BIN)/.dev ## Write docs/reference/limits.md again, from the tests that assert each limit
 	$(BIN)/python -m tests.support.limits > docs/reference/limits.md
+
+site: $(BIN)/.dev ## Build the site of docs/ into build/site; a broken link ends it
+	$(BIN)/python docs/site/build.py build/site
 
 lock: $(BIN)/.dev ## Pin and hash requirements/*.in again; one lock serves every Python
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version 3.11 requirements/dev.in -o requirements/dev.txt
