@@ -1,7 +1,7 @@
 """Build the site of the pages in docs/: `python docs/site/build.py FOLDER`.
 
-FOLDER gets one folder for this version, next to those of other versions, and `versions.json` for the menu of versions. A
-broken link, or a heading that a link names and that does not exist, ends the build (docs/decisions/0240-a-site.md).
+FOLDER gets one folder for this version, next to those of other versions, and `versions.json` for the menu of versions.
+A broken link, or a heading that a link names and that does not exist, ends the build (docs/decisions/0240-a-site.md).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 CONFIG = DOCS / "site" / "zensical.toml"
 SHELVES = ("start", "guides", "operate", "reference", "internals", "decisions")
-#: Pages beside docs/, by their place on the site.
+#: Pages next to docs/, by their place on the site.
 PROJECT = {
     "README.md": "index.md",
     "docs/README.md": "documentation.md",
@@ -174,7 +174,9 @@ def navigation(pages: dict[str, Page]) -> list[dict[str, object]]:
         if shelf == "operate":
             entries.append({pages["operate/recipes.md"].title: "operate/recipes.md"})
         menu.append({pages[f"{shelf}/README.md"].title: entries})
-    menu.append({"Project": [{pages[place].title: place} for place in PROJECT.values() if place.startswith("project/")]})
+    menu.append(
+        {"Project": [{pages[place].title: place} for place in PROJECT.values() if place.startswith("project/")]}
+    )
     return menu
 
 
@@ -208,7 +210,7 @@ def write_pages(folder: Path) -> dict[str, Page]:
 
 
 def llms_text(pages: dict[str, Page]) -> str:
-    """Return `llms.txt`: the pages for a language model, each as Markdown beside its HTML."""
+    """Return `llms.txt`: the pages for a language model, each as Markdown next to its HTML."""
     config = CONFIG.read_text(encoding="utf-8")
     (summary,) = re.findall(r'^site_description = "(.+)"$', config, re.MULTILINE)
     lines = ["# Tidegate", "", f"> {summary}", "", "Begin with [for agents](start/agents/index.md).", ""]
@@ -223,7 +225,10 @@ def llms_text(pages: dict[str, Page]) -> str:
 
 
 def list_versions(folder: Path) -> None:
-    """Write `versions.json` for the versions whose folders are there, and let the address of the site lead to the newest."""
+    """Write `versions.json` for the versions whose folders are there.
+
+    The address of the site leads to the newest of them.
+    """
     versions = sorted(
         (path.name for path in folder.iterdir() if (path / "index.html").is_file()),
         key=lambda name: [int(part) if part.isdigit() else -1 for part in re.split(r"[.-]", name)],
@@ -231,10 +236,9 @@ def list_versions(folder: Path) -> None:
     )
     entries = [{"version": version, "title": version, "aliases": []} for version in versions]
     (folder / "versions.json").write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
-    (folder / "index.html").write_text(
-        f'<!doctype html><meta http-equiv="refresh" content="0; url={versions[0]}/"><a href="{versions[0]}/">Tidegate</a>\n',
-        encoding="utf-8",
-    )
+    newest = f"{versions[0]}/"
+    leads = f'<!doctype html><meta http-equiv="refresh" content="0; url={newest}"><a href="{newest}">Tidegate</a>\n'
+    (folder / "index.html").write_text(leads, encoding="utf-8")
 
 
 def build(out: Path, version: str) -> Path:

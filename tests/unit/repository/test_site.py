@@ -88,7 +88,9 @@ def test_lists_and_code_are_what_they_are_on_github(site: Path) -> None:
     for path in site.rglob("*.html"):
         text = path.read_text(encoding="utf-8")
         for paragraph in re.findall(r"<p>(.*?)</p>", text, re.DOTALL):
-            assert not re.search(r"\n *(?:[-*]|\d\.) ", paragraph), f"{path.relative_to(site)} has a list in a paragraph"
+            assert not re.search(r"\n *(?:[-*]|\d\.) ", paragraph), (
+                f"{path.relative_to(site)} has a list in a paragraph"
+            )
             assert "```" not in paragraph, f"{path.relative_to(site)} has a fence in a paragraph"
             assert not re.match(r"\|.*\|\n\|-", paragraph), f"{path.relative_to(site)} has a table in a paragraph"
 
@@ -110,7 +112,9 @@ def test_items_get_the_indentation_of_python_markdown(on_github: str, on_the_sit
 def test_the_api_has_each_public_name_with_its_docstring(site: Path, pages: dict[Path, Addresses]) -> None:
     html = (site / "reference" / "api" / "index.html").read_text(encoding="utf-8")
     for name in set(tidegate.__all__) - {"__version__"}:
-        assert f"tidegate.{name}" in pages[site / "reference" / "api" / "index.html"].ids or f'id="tidegate.{name}' in html
+        assert (
+            f"tidegate.{name}" in pages[site / "reference" / "api" / "index.html"].ids or f'id="tidegate.{name}' in html
+        )
         docstring = re.sub(r"[`*]", "", getattr(tidegate, name).__doc__.strip().splitlines()[0])
         assert docstring.split(",")[0][:30] in re.sub(r"<[^>]+>", "", html).replace("&#39;", "'"), name
 
@@ -123,7 +127,9 @@ def test_the_text_for_language_models_lists_the_pages_of_every_shelf_as_markdown
     for address in listed:
         assert (site / address).read_text(encoding="utf-8").lstrip().startswith(("# ", "---")), address
     for shelf in SITE["SHELVES"][:-1]:
-        pages = {f"{shelf}/{path.stem}/index.md" for path in (ROOT / "docs" / shelf).glob("*.md") if path.stem != "README"}
+        pages = {
+            f"{shelf}/{path.stem}/index.md" for path in (ROOT / "docs" / shelf).glob("*.md") if path.stem != "README"
+        }
         assert pages <= set(listed)
 
 
