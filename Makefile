@@ -118,7 +118,7 @@ jars: ## Build our Spark procedures and log store, and fetch their jars (SPARK=4
 	@case "$(SPARK)" in 4.1 | 4.2) ;; *) echo "error: the jars are built for Spark 4.1 and 4.2, not for SPARK=$(SPARK)"; exit 1;; esac
 	@$(MAKE) --no-print-directory $(if $(filter 4.1,$(SPARK)),$(DIST_4_1),$(DIST))/.built
 
-wheels: $(BIN)/.dev $(DIST)/.built ## Build the wheels of Tidegate and of its jars into build/dist
+wheels: $(BIN)/.dev $(DIST)/.built $(DIST_4_1)/.built ## Build the wheels of Tidegate and of its jars into build/dist
 	$(BIN)/python platform/jvm/wheels.py build/dist
 
 audit: $(BIN)/.dev $(DIST)/.built ## Look for known vulnerabilities of packages and jars, and for secrets in the files and their history: needs a network

@@ -15,7 +15,8 @@ from pathlib import Path
 import tidegate
 from tidegate.platform.cli.commands.versions import commit_of
 from tidegate.platform.core.errors import BadSetting
-from tidegate.platform.local.spark.jars import OWN_JAR, sha256
+from tidegate.platform.lake.spark.versions import SPARKS
+from tidegate.platform.local.spark.jars import OWN_JAR, package_of_jars, sha256
 
 ROOT = Path(__file__).resolve().parents[2]
 WHEEL = ROOT / "platform" / "jvm" / "wheel"
@@ -27,10 +28,17 @@ EPOCH = "1767225600"
 
 
 def main() -> None:
-    """Build both wheels, and print their paths."""
+    """Build the wheel of the jars for each Spark whose jars are built, and that of the program. Print their paths."""
     folder = Path(sys.argv[1])
-    for path in (build_jars(folder), build_program(folder)):
+    targets = {spark: target for spark in SPARKS if ((target := target_of(spark)) / "dist" / OWN_JAR).is_file()}
+    wheels = [build_jars(folder, target, spark) for spark, target in targets.items()]
+    for path in (*wheels, build_program(folder, targets)):
         print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
+
+
+def target_of(spark: str) -> Path:
+    """Return the folder that Maven builds into for a Spark."""
+    return TARGET if spark == SPARKS[-1] else TARGET / f"spark-{spark}"
 
 
 def jars(target: Path = TARGET) -> dict[str, Path]:
@@ -46,25 +54,31 @@ def jars(target: Path = TARGET) -> dict[str, Path]:
     return found | {alone.name: alone}
 
 
-def build_jars(folder: Path, target: Path = TARGET) -> Path:
-    """Build the wheel of the jars into a folder, and return its path."""
+def build_jars(folder: Path, target: Path, spark: str) -> Path:
+    """Build the wheel of the jars for a Spark into a folder, and return its path."""
+    name = package_of_jars(spark)
     with tempfile.TemporaryDirectory(prefix="tidegate-wheel-") as temporary:
         source = Path(temporary) / "source"
         shutil.copytree(WHEEL, source, ignore=shutil.ignore_patterns("__pycache__", "licences.toml"))
         shutil.copy(ROOT / "LICENSE", source)
         (source / "VERSION").write_text(tidegate.__version__)
-        (source / "NOTICE").write_text("".join(notice(jars(target))))
+        (source / "NOTICE").write_text("".join(notice(name, jars(target))))
+        package = source / name.replace("-", "_")
+        (source / "tidegate_jars").rename(package)
+        settings = (source / "pyproject.toml").read_text(encoding="utf-8")
+        settings = settings.replace('"tidegate-jars"', f'"{name}"').replace('"tidegate_jars"', f'"{package.name}"')
+        (source / "pyproject.toml").write_text(settings, encoding="utf-8")
         for path in jars(target).values():
-            place = source / "tidegate_jars" / ("jars" if path.parent.name == "dist" else path.parent.name)
+            place = package / ("jars" if path.parent.name == "dist" else path.parent.name)
             place.mkdir(exist_ok=True)
             shutil.copy(path, place)
         return _build_wheel(source, folder)
 
 
-def build_program(folder: Path, target: Path = TARGET) -> Path:
-    """Build the wheel of the program, which knows the jars of this build, into a folder, and return its path.
+def build_program(folder: Path, targets: Mapping[str, Path]) -> Path:
+    """Build the wheel of the program, which knows the jars of these builds by their Spark, into a folder.
 
-    From a copy: the folder of an earlier build may have files that were deleted since.
+    Returns its path. From a copy: the folder of an earlier build may have files that were deleted since.
     """
     with tempfile.TemporaryDirectory(prefix="tidegate-wheel-") as temporary:
         source = Path(temporary) / "source"
@@ -72,19 +86,21 @@ def build_program(folder: Path, target: Path = TARGET) -> Path:
         shutil.copytree(ROOT / "tidegate", source / "tidegate", ignore=passed_over)
         for file in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
             shutil.copy(ROOT / file, source)
-        known = {name: sha256(path) for name, path in jars(target).items()}
+        known = {
+            spark: {name: sha256(path) for name, path in jars(target).items()} for spark, target in targets.items()
+        }
         (source / "tidegate" / "platform" / "jars.json").write_text(json.dumps(known, indent=2))
         (source / "tidegate" / "platform" / "commit.txt").write_text(commit_of(ROOT))
         return _build_wheel(source, folder)
 
 
-def notice(found: Mapping[str, Path]) -> Iterator[str]:
+def notice(package: str, found: Mapping[str, Path]) -> Iterator[str]:
     """Return the lines that name each jar, its licence, its source and its SHA-256.
 
     Raises:
         BadSetting: the licence of a jar is unknown.
     """
-    yield "tidegate-jars\n\nThis wheel has the jars below, as their projects publish them. Their own LICENSE and\n"
+    yield f"{package}\n\nThis wheel has the jars below, as their projects publish them. Their own LICENSE and\n"
     yield "NOTICE are in each jar, below META-INF or at its root. The text of the Apache License 2.0 is in LICENSE.\n"
     for name, path in found.items():
         licence, origin = licence_and_source(name)

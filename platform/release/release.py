@@ -25,13 +25,14 @@ from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.jvm.maven_lock import read_lock, strangers
 from tidegate.platform.jvm.wheels import ROOT, build_jars, build_program
+from tidegate.platform.lake.spark.versions import SPARKS
 from tidegate.platform.release.sbom import write_boms
 
 FOLDER = ROOT / "build" / "release"
 SUMS = "SHA256SUMS"
 _MAVEN = ["mvn", "-q", "-B", "-ntp", "--strict-checksums", "package", "-DskipTests"]
 #: Folders that a release has as an archive if the checkout has them, by the name of the archive.
-_ARCHIVES = {"recipes": "deploy", "chart": "deploy/helm", "site": "site"}
+_ARCHIVES = {"recipes": "deploy", "chart": "deploy/helm"}
 
 
 def main(*arguments: str) -> int:
@@ -84,8 +85,10 @@ def build(folder: Path, version: str) -> Path:
     folder.mkdir(parents=True)
     epoch = int(_git(ROOT, "log", "-1", "--format=%ct"))
     with tempfile.TemporaryDirectory(prefix="tidegate-jars-") as temporary:
-        target = _java(Path(temporary))
-        wheels = [build_jars(folder, target), build_program(folder, target)]
+        targets = {spark: _java(Path(temporary) / spark, spark) for spark in SPARKS}
+        wheels = [build_jars(folder, target, spark) for spark, target in targets.items()]
+        wheels.append(build_program(folder, targets))
+        target = targets[SPARKS[-1]]
         write_boms(folder, target)
         (alone,) = (target / "log-store").glob("*.jar")
         shutil.copy(alone, folder)
@@ -99,6 +102,7 @@ def build(folder: Path, version: str) -> Path:
     for name, place in _ARCHIVES.items():
         if files := _tracked(place):
             archive(folder / f"tidegate-{name}-{version}.tar.gz", files, epoch)
+    archive(folder / f"tidegate-site-{version}.tar.gz", _site(version), epoch)
     template = stack_template(load_lake(ROOT / "lake.yaml"), (), Trust.parse("ec2"))
     (folder / f"tidegate-stack-example-{version}.json").write_text(
         f"{json.dumps(template, indent=2)}\n", encoding="utf-8"
@@ -131,14 +135,29 @@ def archive(path: Path, files: Mapping[str, Path], epoch: int) -> None:
     path.write_bytes(gzip.compress(packed.getvalue(), mtime=0))
 
 
-def _java(folder: Path) -> Path:
-    """Build the jars into a folder, so that nothing of an earlier build is in them."""
-    done = subprocess.run([*_MAVEN, f"-Dbuilt={folder}"], cwd=ROOT / "platform" / "jvm", check=False, timeout=1800)
+def _java(folder: Path, spark: str) -> Path:
+    """Build the jars for a Spark into a folder, so that nothing of an earlier build is in them."""
+    command = [*_MAVEN, *(() if spark == SPARKS[-1] else (f"-Pspark-{spark}",)), f"-Dbuilt={folder}"]
+    done = subprocess.run(command, cwd=ROOT / "platform" / "jvm", check=False, timeout=1800)
     if done.returncode != 0:
         raise ChildProcessError(f"Maven ended with {done.returncode}")
     if found := list(strangers(read_lock(), folder / "dist")):
         raise UnavailableError(found[0])
     return folder
+
+
+def _site(version: str) -> dict[str, Path]:
+    """Build the site, and return its files by their names in an archive.
+
+    Raises:
+        ChildProcessError: it has a mistake.
+    """
+    folder = ROOT / "build" / "site"
+    done = subprocess.run([sys.executable, ROOT / "docs" / "site" / "build.py", folder], check=False, timeout=600)
+    if done.returncode != 0:
+        raise ChildProcessError("the site cannot be built")
+    ours = folder / version
+    return {f"site/{path.relative_to(ours).as_posix()}": path for path in ours.rglob("*") if path.is_file()}
 
 
 def _tracked(place: str) -> dict[str, Path]:

@@ -9,21 +9,25 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.lake.spark.versions import SPARKS
 from tidegate.platform.local.spark.jars import log_store_jar, own_jars
 
 
-def run_export(console: Console, folder: Path, *, log_store: bool) -> None:
+def run_export(console: Console, folder: Path, *, spark: str, log_store: bool) -> None:
     """Copy the jars, and print the settings that they need. Jars of the same names are replaced.
 
     Args:
         folder: takes the jars; made if it is missing.
+        spark: minor version of the Spark that will run with the jars.
         log_store: copy the jar of the log stores alone.
 
     Raises:
-        CommandError: the folder has other jars, or cannot be written.
+        CommandError: the folder has other jars, or cannot be written; or there are no jars for such a Spark.
         UnavailableError: there are no jars to copy.
     """
-    found = [log_store_jar()] if log_store else sorted(own_jars().glob("*.jar"))
+    if spark not in SPARKS:
+        raise CommandError(f"the jars are built for Spark {' and '.join(SPARKS)}, not for {spark}")
+    found = [log_store_jar()] if log_store else sorted(own_jars(spark).glob("*.jar"))
     # The jar of the log stores is put next to a Delta that it does not know: then only ours must not be there twice.
     _refuse_others(folder, {path.name for path in found}, "tidegate-*.jar" if log_store else "*.jar")
     try:

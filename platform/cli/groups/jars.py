@@ -24,8 +24,9 @@ def export(
         bool,
         typer.Option("--log-store", help="Only the log stores, for a Spark that has its own Delta and hadoop-aws."),
     ] = False,
+    spark: Annotated[str, typer.Option(help="The first two numbers of the server's Spark: 4.1 or 4.2.")] = "4.2",
 ) -> None:
     """Copy the jars to a folder, for the class path of a Spark server. A folder that has other jars is refused."""
     from tidegate.platform.cli.commands.jars_export import run_export
 
-    run_export(command_console(), folder, log_store=log_store)
+    run_export(command_console(), folder, spark=spark, log_store=log_store)

@@ -24,8 +24,6 @@ from tidegate.platform.local.spark.java import require_java
 
 #: The jar of this project, in the version of this program.
 OWN_JAR = f"tidegate-jvm-{__version__}.jar"
-_PACKAGE = "tidegate-jars"
-_INSTALL = f"`pip install '{_PACKAGE}=={__version__}'`"
 _PLATFORM = Path(__file__).resolve().parents[2]
 _TARGET = _PLATFORM / "jvm" / "target"
 #: Written into the wheel by `make wheels`; a checkout has none.
@@ -44,30 +42,38 @@ def jars_folder() -> Path:
     """
     if override := os.environ.get("TIDEGATE_JARS"):
         cure = "TIDEGATE_JARS names this folder: unset it, or name one that `tidegate jars export` filled"
-        return _check_folder(Path(override).resolve(), cure)
-    return own_jars()
+        return _check_folder(Path(override).resolve(), cure, spark_minor(installed_spark()))
+    return own_jars(spark_minor(installed_spark()))
 
 
-def own_jars() -> Path:
-    """Return the folder of the jars that belong to this program: of the package `tidegate-jars`, or of `make jars`.
+def own_jars(spark: str) -> Path:
+    """Return the folder of the jars that belong to this program: of their package, or of `make jars`.
+
+    Args:
+        spark: minor version that the jars are for.
 
     Raises:
-        UnavailableError: the folder is missing, has no Delta jar, or has the jars of another version.
+        UnavailableError: the folder is missing, has no Delta jar, or has the jars of another version or Spark.
     """
-    package = _package()
+    name = package_of_jars(spark)
+    package, install = _package(name), f"`pip install '{name}=={__version__}'`"
     if package is None:
-        spark = spark_minor(installed_spark())
-        return _check_folder(built_jars(spark), f"run {_INSTALL}; in a checkout {how_to_build(spark)}")
+        return _check_folder(built_jars(spark), f"run {install}; in a checkout {how_to_build(spark)}", spark)
     try:
-        installed = version(_PACKAGE)
+        installed = version(name)
     except PackageNotFoundError:
         installed = "of no version"
     if installed != __version__:
         raise UnavailableError(
-            f"tidegate {__version__} needs the jars of its own version, and {_PACKAGE} {installed} is installed: "
-            f"run {_INSTALL}"
+            f"tidegate {__version__} needs the jars of its own version, and {name} {installed} is installed: "
+            f"run {install}"
         )
-    return _check_folder(package / "jars", f"run {_INSTALL} with `--force-reinstall`")
+    return _check_folder(package / "jars", f"run {install} with `--force-reinstall`", spark)
+
+
+def package_of_jars(spark: str) -> str:
+    """Return the package that has the jars for a Spark: `tidegate-jars` for the newest one."""
+    return "tidegate-jars" if spark == SPARKS[-1] else f"tidegate-jars-spark-{spark.replace('.', '-')}"
 
 
 def log_store_jar() -> Path:
@@ -76,28 +82,31 @@ def log_store_jar() -> Path:
     Raises:
         UnavailableError: there is none.
     """
-    package = _package()
-    jar = (package or _TARGET) / "log-store" / OWN_JAR.replace(".jar", "-log-store.jar")
+    name = package_of_jars(SPARKS[-1])
+    jar = (_package(name) or _TARGET) / "log-store" / OWN_JAR.replace(".jar", "-log-store.jar")
     if not jar.is_file():
-        raise UnavailableError(f"there is no {jar}: run {_INSTALL}; in a checkout `make jars`")
+        raise UnavailableError(
+            f"there is no {jar}: run `pip install '{name}=={__version__}'`; in a checkout `make jars`"
+        )
     return jar
 
 
 @cache
-def known_jars() -> Mapping[str, str]:
-    """Return the SHA-256 of each jar that this program was built with, by file name; nothing in a checkout."""
+def known_jars() -> Mapping[str, Mapping[str, str]]:
+    """Return the SHA-256 of each jar that this program was built with, by Spark and file name.
+
+    A checkout has none.
+    """
     try:
-        found: dict[str, str] = json.loads(_LIST.read_text(encoding="utf-8"))
+        found: dict[str, dict[str, str]] = json.loads(_LIST.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     return found
 
 
 def known_jars_with(delta: str) -> Mapping[str, str]:
-    """Return `known_jars` if they are for the same Spark as a jar of Delta; nothing otherwise."""
-    known = known_jars()
-    sparks = {spark_of_jar(jar) for jar in known} - {""}
-    return known if not sparks or spark_of_jar(delta) in ("", *sparks) else {}
+    """Return those of `known_jars` that are for the same Spark as a jar of Delta; the newest if its name has none."""
+    return known_jars().get(spark_of_jar(delta) or SPARKS[-1], {})
 
 
 def sha256(path: Path) -> str:
@@ -111,20 +120,20 @@ def other_build(found: str, wanted: str) -> str:
     return f"another build of {OWN_JAR} (SHA-256 {found[:12]}…) than this program was built with ({wanted[:12]}…)"
 
 
-def _package() -> Path | None:
-    spec = find_spec("tidegate_jars")
+def _package(name: str) -> Path | None:
+    spec = find_spec(name.replace("-", "_"))
     return Path(spec.origin).parent if spec is not None and spec.origin is not None else None
 
 
-def _check_folder(folder: Path, cure: str) -> Path:
+def _check_folder(folder: Path, cure: str, spark: str) -> Path:
     delta = sorted(path.name for path in folder.glob("delta-spark_*.jar"))
     if not delta:
         raise UnavailableError(f"the JVM jars are missing: no delta-spark jar in {folder}; {cure}")
-    spark = spark_minor(installed_spark())
     if (other := spark_of_jar(delta[0])) not in ("", spark):
         raise UnavailableError(
-            f"the jars in {folder} are for Spark {other}, and pyspark is {installed_spark()}: in a checkout run "
-            f"{how_to_build(spark)}, and let TIDEGATE_JARS name a folder with its jars"
+            f"the jars in {folder} are for Spark {other}, and those for Spark {spark} are needed: install "
+            f"{package_of_jars(spark)}, or in a checkout run {how_to_build(spark)}, and let TIDEGATE_JARS name a "
+            "folder with its jars"
         )
     ours = sorted(path.name for path in folder.glob("tidegate-jvm-*.jar"))
     if ours != [OWN_JAR]:

@@ -300,7 +300,7 @@ def test_the_command_is_installed_and_the_dagster_yaml_is_in_it(run: Run) -> Non
 
 def test_the_wheel_of_the_jars_has_what_the_program_knows_and_their_licences(wheel: Path, jars: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        known = json.loads(archive.read("tidegate/platform/jars.json"))
+        known = json.loads(archive.read("tidegate/platform/jars.json"))["4.2"]
     with zipfile.ZipFile(jars) as archive:
         packed = {name: archive.read(name) for name in archive.namelist() if name.endswith(".jar")}
         (notice,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("licenses/NOTICE"))

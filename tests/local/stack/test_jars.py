@@ -36,11 +36,11 @@ def fill(tmp_path: Path) -> Fill:
 def _nothing_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TIDEGATE_JARS", raising=False)
     monkeypatch.setattr(jars, "_TARGET", tmp_path / "target")
-    monkeypatch.setattr(jars, "_package", lambda: None)
+    monkeypatch.setattr(jars, "_package", lambda _: None)
 
 
 def install(monkeypatch: pytest.MonkeyPatch, package: Path, version: str) -> None:
-    monkeypatch.setattr(jars, "_package", lambda: package)
+    monkeypatch.setattr(jars, "_package", lambda _: package)
     monkeypatch.setattr(jars, "version", lambda _: version)
 
 
@@ -85,7 +85,7 @@ def test_jars_of_another_version_are_named_with_what_to_do(fill: Fill, monkeypat
 
 def test_a_jar_of_another_build_is_found_by_its_hash(fill: Fill, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = fill("target/dist")
-    built_with = {OWN_JAR: jars.sha256(folder / OWN_JAR)}
+    built_with = {"4.1": {OWN_JAR: "of another Spark"}, "4.2": {OWN_JAR: jars.sha256(folder / OWN_JAR)}}
     monkeypatch.setattr(jars, "known_jars", lambda: built_with)
     assert jars_folder() == folder
     (folder / OWN_JAR).write_text("of another commit")
@@ -95,10 +95,10 @@ def test_a_jar_of_another_build_is_found_by_its_hash(fill: Fill, monkeypatch: py
         jars_folder()
 
 
-def export(folder: Path, *, log_store: bool = False) -> str:
+def export(folder: Path, *, spark: str = "4.2", log_store: bool = False) -> str:
     console = Console(width=40)
     with console.capture() as said:
-        run_export(console, folder, log_store=log_store)
+        run_export(console, folder, spark=spark, log_store=log_store)
     return said.get()
 
 
@@ -116,6 +116,21 @@ def test_jars_are_exported_again_and_again(fill: Fill, tmp_path: Path) -> None:
     assert {path.name: path.read_text() for path in folder.iterdir()} == {
         path.name: path.read_text() for path in built.iterdir()
     }
+
+
+def test_jars_for_an_older_spark_are_exported_and_for_another_one_refused(fill: Fill, tmp_path: Path) -> None:
+    fill("target/dist")
+    cure = rf"run `pip install 'tidegate-jars-spark-4-1=={__version__}'`; in a checkout `make jars SPARK=4.1`$"
+    with pytest.raises(UnavailableError, match=cure):
+        export(tmp_path / "jars", spark="4.1")
+    built = fill("target/spark-4.1/dist", "delta-spark_4.1_2.13-4.4.0.jar", OWN_JAR)
+    export(tmp_path / "jars", spark="4.1")
+    assert {path.name for path in (tmp_path / "jars").iterdir()} == {path.name for path in built.iterdir()}
+    (built / "delta-spark_4.1_2.13-4.4.0.jar").rename(built / "delta-spark_4.2_2.13-4.4.0.jar")
+    with pytest.raises(UnavailableError, match=r"are for Spark 4\.2, and those for Spark 4\.1 are needed: install"):
+        export(tmp_path / "others", spark="4.1")
+    with pytest.raises(CommandError, match=r"^the jars are built for Spark 4\.1 and 4\.2, not for 3\.5$"):
+        export(tmp_path / "others", spark="3.5")
 
 
 def test_a_folder_with_other_jars_is_refused(fill: Fill) -> None:

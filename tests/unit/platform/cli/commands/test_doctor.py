@@ -187,7 +187,7 @@ def test_missing_and_old_jars_say_what_to_do(jars: Any, why: str) -> None:
 
 def test_jars_of_another_build_are_found_by_their_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {jar.name: str(jar.sha256) for jar in GOOD.values()}
-    monkeypatch.setattr("tidegate.platform.local.spark.jars.known_jars", lambda: known)
+    monkeypatch.setattr("tidegate.platform.local.spark.jars.known_jars", lambda: {"4.2": known})
     assert check(GOOD) == ", ".join(known)
     assert check({component: ServerJar(jar.name) for component, jar in GOOD.items()}) == ", ".join(known)
     with pytest.raises(Failed, match=rf"another build of {OWN_JAR} \(SHA-256 dd…\) than this .* \(aa…\): put those"):
@@ -210,7 +210,7 @@ def test_the_jars_of_another_spark_are_named_with_the_command_that_builds_them(m
     }
     assert check(older, "4.1.1-amzn-0")
     known = {jar.name: str(jar.sha256) for jar in GOOD.values()}
-    monkeypatch.setattr("tidegate.platform.local.spark.jars.known_jars", lambda: known)
+    monkeypatch.setattr("tidegate.platform.local.spark.jars.known_jars", lambda: {"4.2": known})
     assert check(older, "4.1.1"), "this program was built with jars for another Spark, whose bytes say nothing of these"
     with pytest.raises(
         Failed, match=r"the server is Spark 4\.1\.1 and has delta-spark_4\.2.*jar, which is for Spark 4\.2"
