@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,18 @@ class Container:
         self._name = buildah("from", image)
         self._folder = folder
         given = [text for name, value in environ.items() for text in ("--env", f"{name}={value}")]
-        self._run = ["buildah", "run", "--volume", f"{lake}:/etc/tidegate/lake.yaml:ro", *given, self._name, "--"]
+        # Docker and Kubernetes let a container know its own name; a chroot does not, and Spark asks for its address.
+        self._run = [
+            "buildah",
+            "run",
+            "--hostname",
+            "localhost",
+            "--volume",
+            f"{lake}:/etc/tidegate/lake.yaml:ro",
+            *given,
+            self._name,
+            "--",
+        ]
 
     def remove(self) -> None:
         """Remove it, and what the commands have written."""
@@ -106,15 +117,25 @@ class Container:
             began = time.monotonic()
             os.kill(first, signal.SIGTERM)
             process.wait(60)
+            # A container ends what is left with its first process. In a chroot they must end themselves.
+            while (left := {pid: _command(pid) for pid in below if _command(pid)}) and time.monotonic() - began < 60:
+                time.sleep(0.1)
             seconds = time.monotonic() - began
-            print(f"{command}: ended {seconds:.1f} s after SIGTERM", flush=True)
+            print(f"{command}: all processes ended {seconds:.1f} s after SIGTERM", flush=True)
+            assert not left, left
             assert seconds < MAX_END_SECONDS
-            assert not [pid for pid in below if Path(f"/proc/{pid}").exists()], "a process is left"
         finally:
             for pid in [*_descendants(process.pid), process.pid]:
                 if Path(f"/proc/{pid}").exists() and process.poll() is None:
                     os.kill(pid, signal.SIGKILL)
             process.wait(60)
+
+
+def _command(pid: int) -> str:
+    """Return the command line of a process; empty if it has ended, waited for or not."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    return ""
 
 
 def _program(pid: int) -> str:
@@ -130,10 +151,11 @@ def wait_for(what: str, is_true: Callable[[], bool], log: Path, seconds: float =
     """Wait until something is true.
 
     Raises:
-        AssertionError: the time is over. The message has the end of the log.
+        AssertionError: the time is over, or the command has ended. The message has the end of the log.
     """
     began = time.monotonic()
     while not is_true():
+        assert "\nerror: " not in log.read_text(), log.read_text()[-3000:]
         assert time.monotonic() - began < seconds, f"{what} did not happen:\n{log.read_text()[-3000:]}"
         time.sleep(1)
     print(f"{what}: after {time.monotonic() - began:.0f} s", flush=True)
