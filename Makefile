@@ -43,7 +43,7 @@ PARALLEL := --numprocesses=auto
 REPOSITORY := tests/unit/repository
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-events demo-storage dev test smoke matrix spark-4.1 mutants soak bench check lint types layers unit format class-archive jars wheels schema policies commands limits lock clean
+.PHONY: help demo demo-events demo-storage dev test image smoke matrix spark-4.1 mutants soak bench check lint types layers unit format class-archive jars wheels schema policies commands limits lock clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,11 @@ test: ## Run every check and every test; installs what it needs
 	@$(MAKE) --no-print-directory -j2 --output-sync=line ready-to-test
 	@# The JUnit tests are one process. Next to them the others use the cores that it leaves.
 	@$(MAKE) --no-print-directory -j2 --output-sync=none $(DIST)/.tested every-group
+
+image: wheels ## Build the image without Docker, and bring a file to silver in it: minutes, as root
+	@for program in buildah mmdebstrap; do command -v $$program >/dev/null || { echo "error: no $$program found: install it (Debian: apt-get install buildah mmdebstrap)"; exit 1; }; done
+	deploy/image/build localhost/tidegate
+	$(BIN)/python -m tests.image localhost/tidegate
 
 smoke: $(BIN)/.dev $(DIST)/spark-classes.jsa ## Run the fast tests, and one file through the real pipeline: minutes
 	$(BIN)/python -m pytest $(PARALLEL) tests/unit tests/spark/commands/test_docs.py $(ARGS)
