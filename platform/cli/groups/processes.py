@@ -72,6 +72,10 @@ def spark(
     conf: Annotated[
         list[str] | None, typer.Option(help="A further setting, spark.name=value; may be given again.")
     ] = None,
+    conf_file: Annotated[
+        Path | None,
+        typer.Option(help="A file of settings, spark.name=value, one a line, which nobody else can read."),
+    ] = None,
     print_for: Annotated[
         Path | None,
         typer.Option(
@@ -82,13 +86,13 @@ def spark(
     ] = None,
 ) -> None:
     """Run a Spark Connect server for your lake on AWS until Ctrl-C or SIGTERM."""
-    from tidegate.platform.cli.commands.spark import parse_settings, print_settings, run_spark
+    from tidegate.platform.cli.commands.spark import parse_settings, print_settings, read_settings, run_spark
     from tidegate.platform.local.spark.deployment_server import DeployedSettings, default_memory
 
     if print_for is not None:
         print_settings(print_for)
         return
-    more = parse_settings(conf or ())
+    more = read_settings(conf_file) | parse_settings(conf or ())
     wanted = DeployedSettings("", None, host, port, master, memory or default_memory(), more)
     run_spark(command_console(), lake, home, wanted, health_host, health_port)
 

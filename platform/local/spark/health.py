@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
+from collections import deque
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.local.process.process import RunningServer
 
 #: Seconds without an answer after which the server is not alive any more. A long collection of garbage is shorter.
 _DEAD_SECONDS = 120.0
+#: Connections at a time. A probe needs one for milliseconds.
+MAX_CONNECTIONS = 16
 
 
 class ServerHealth:
@@ -38,6 +44,31 @@ class ServerHealth:
             return ""  # A start has a deadline of its own.
         silent = time.monotonic() - self._answered
         return f"no answer for {silent:.0f} s: {self._trouble}" if silent > _DEAD_SECONDS else ""
+
+
+class _BoundedServer(ThreadingHTTPServer):
+    """Has a thread for each of a few connections. One more ends the oldest, so that no client keeps a probe out."""
+
+    def __init__(self, address: tuple[str, int], handler: type[BaseHTTPRequestHandler]) -> None:
+        self._open: deque[socket.socket] = deque()
+        super().__init__(address, handler)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        if len(self._open) >= MAX_CONNECTIONS:
+            with suppress(IndexError, OSError):
+                self._open.popleft().shutdown(socket.SHUT_RDWR)
+        self._open.append(request)
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            with suppress(ValueError):  # it was ended for a newer one
+                self._open.remove(request)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: the client went away, or was ended."""
 
 
 class HealthPages(RunningServer):
@@ -72,7 +103,7 @@ class HealthPages(RunningServer):
                 """Say nothing: a probe comes each few seconds."""
 
         try:
-            self._server = ThreadingHTTPServer((host, port), Handler)
+            self._server = _BoundedServer((host, port), Handler)
         except OSError as error:
             raise UnavailableError(
                 f"port {port} (health) is in use ({error.strerror}): choose another with --health-port, "

@@ -6,6 +6,8 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -16,6 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.support.servers.command_process import CommandProcess
+from tests.support.servers.tls_proxy import TlsProxy
 from tidegate.platform.cli.main import app, explain_error
 from tidegate.platform.core.errors import TidegateError
 from tidegate.platform.lake.spark.remote import SparkRemote
@@ -26,6 +29,12 @@ from tidegate.platform.local.process.ports import free_port
 
 pytestmark = pytest.mark.timeout(120)
 
+ASK = """
+from tidegate.platform.lake.settings import Settings
+from tidegate.platform.lake.spark.session import probe
+import os
+print(probe(Settings.from_environ(os.environ).spark))
+"""
 LAKE = {"lake": {"root": "s3://nobody-made-it/lake"}, "queues": [{"name": "q"}], "buckets": ["landing"]}
 
 
@@ -76,6 +85,33 @@ def test_it_is_ready_with_the_token_that_it_made_and_ends_with_a_signal(
     assert all(is_gone(pid) for pid in below)
 
 
+def test_a_client_elsewhere_sends_the_token_by_tls_to_a_certificate_that_it_is_given(
+    environ: Path, tmp_path: Path, until: Callable[..., bool]
+) -> None:
+    """As the chart does it, with a Spark pod of its own: variables alone let Dagster's processes trust the proxy."""
+    port, health = free_port(), free_port()
+    command = ("spark", "--port", str(port), "--health-port", str(health))
+    with (
+        CommandProcess(tmp_path / "log", *command, small=True, cwd=tmp_path) as running,
+        TlsProxy(tmp_path, port) as proxy,
+    ):
+        assert until(lambda: page(health, "readyz") == (200, "ok\n"), 60.0), running.output
+        trusting = {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": str(proxy.certificate)}
+
+        def ask(parameters: str, more: dict[str, str]) -> str:
+            given = {**os.environ, "SPARK_REMOTE": f"sc://127.0.0.1:{proxy.port}{parameters}", **more}
+            code = [sys.executable, "-P", "-c", ASK]
+            done = subprocess.run(code, env=given, capture_output=True, timeout=60, check=False)
+            return (done.stdout + done.stderr).decode()
+
+        assert ask("/;use_ssl=true", trusting).strip() == "4.2.0-small"
+        assert "SparkUnreachable" in ask("/;use_ssl=true", {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": ""})
+        assert ask("", trusting).strip() == "4.2.0-small", "PySpark takes TLS by itself if it has a token"
+        (other := tmp_path / "other").write_text("another")
+        refused = ask("/;use_ssl=true", {**trusting, "TIDEGATE_SPARK_TOKEN_FILE": str(other)})
+        assert "refuses this client" in refused
+
+
 def test_it_ends_with_its_server_so_that_the_service_starts_again(environ: Path, tmp_path: Path) -> None:
     command = ("spark", "--port", str(free_port()), "--health-port", "0")
     with CommandProcess(tmp_path / "log", *command, small=True, cwd=tmp_path) as running:
@@ -93,6 +129,8 @@ def test_it_ends_with_its_server_so_that_the_service_starts_again(environ: Path,
         ("TIDEGATE_SPARK_TOKEN_FILE", [], "the server needs a token"),
         ("", ["--host", "10.0.0.7"], "--host 10.0.0.7: choose 127.0.0.1"),
         ("", ["--conf", "a=b"], "--conf 'a' is not a setting of Spark"),
+        ("", ["--conf-file", "none"], "--conf-file none cannot be read: .*No such file"),
+        ("", ["--conf-file", "lake.yaml"], "--conf-file lake.yaml, line 1: write a setting of Spark"),
         ("", ["--lake", "none.yaml"], "none.yaml"),
         ("", ["--health-port", "{taken}"], r"is in use .* choose another with --health-port"),
         ("", ["--port", "{taken}", "--health-port", "0"], r"is in use .* choose another with --port"),

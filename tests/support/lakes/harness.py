@@ -31,10 +31,11 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.lake import Lake, open_lake
+from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark.conf import SMALL_DATA
-from tidegate.platform.local.spark.server import SparkServer
+from tidegate.platform.local.spark.server import ConnectServer, SparkServer
 from tidegate.platform.testing import TestLake
 
 #: Lake whose S3 traffic from Spark passes through the proxy.
@@ -66,12 +67,16 @@ class FaultServers:
         self.aws = aws
         self.proxy = FaultProxy(self.aws.endpoint)
         self._home = home
-        self._spark: SparkServer | None = None
+        self._spark: ConnectServer | None = None
 
     @property
-    def spark(self) -> SparkServer:
+    def spark(self) -> ConnectServer:
         assert self._spark is not None
         return self._spark
+
+    def use(self, server: ConnectServer) -> None:
+        """Take another Spark server, which runs."""
+        self._spark = server
 
     def start(self) -> None:
         self.proxy.start()
@@ -149,10 +154,21 @@ class FaultLake(TestLake):
 
         wait_until(drained, "the notifications of all puts and deletes")
 
-    def client(self, table: str, seam: str | None = None, *, rounds: int = 0, merging: bool = False) -> Client:
-        """Return a run, or a merge, of a table in a separate process, with the proxy as S3. At a seam it is killed."""
+    def client(
+        self,
+        table: str,
+        seam: str | None = None,
+        *,
+        rounds: int = 0,
+        merging: bool = False,
+        remote: SparkRemote | None = None,
+    ) -> Client:
+        """Return a run, or a merge, of a table in a separate process, with the proxy as S3. At a seam it is killed.
+
+        `remote` is another Spark server than that of the lake.
+        """
         environ = {**os.environ, **self.stack.aws.environ}
-        environ |= self.servers.spark.remote.environ | {"TIDEGATE_LAKE": str(self.path)}
+        environ |= (remote or self.servers.spark.remote).environ | {"TIDEGATE_LAKE": str(self.path)}
         environ["AWS_ENDPOINT_URL"] = self.servers.proxy.endpoint
         name = f"{len(self.clients_started)}-{seam}"
         client = Client(name, self.folder, environ, self.key(table), seam, rounds, merging)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import configparser
+import json
 import re
 import subprocess
+import sys
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 import yaml
 
@@ -17,6 +20,9 @@ DEPLOY = ROOT / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 COMPOSE: dict[str, Any] = yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, Any] = COMPOSE["services"]
+CHART = DEPLOY / "helm" / "tidegate"
+VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
+SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
 AWS = (ROOT / "docs" / "operate" / "aws.md").read_text(encoding="utf-8")
 ENVIRONMENT = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
 
@@ -97,9 +103,9 @@ def test_every_recipe_has_a_login_before_the_pages_and_spark_on_the_loopback_wit
     assert asked == set(SERVICES["proxy"]["environment"]), "both recipes have one Caddyfile"
     conf = (DEPLOY / "systemd" / "caddy.conf").read_text(encoding="utf-8")
     assert "EnvironmentFile=/etc/tidegate/proxy.env\n" in conf
-    assert "install -m 644 deploy/compose/Caddyfile /etc/caddy/Caddyfile" in (DEPLOY / "README.md").read_text(
-        encoding="utf-8"
-    )
+    assert "install -m 644 deploy/compose/Caddyfile /etc/caddy/Caddyfile" in (
+        ROOT / "docs" / "operate" / "deploy.md"
+    ).read_text(encoding="utf-8")
     spark = [
         SERVICES["spark"]["command"][1:],
         (DEPLOY / "systemd" / "tidegate-spark.service").read_text(encoding="utf-8"),
@@ -111,3 +117,87 @@ def test_every_recipe_has_a_login_before_the_pages_and_spark_on_the_loopback_wit
     assert not [path for path in every if "15002:" in path.read_text(encoding="utf-8")], (
         "no recipe publishes Spark's port"
     )
+
+
+@pytest.mark.parametrize(
+    "command", ["hadolint image/Dockerfile", "shellcheck image/entrypoint", "shellcheck image/build"]
+)
+def test_a_linter_finds_nothing_in_the_image_s_files(command: str) -> None:
+    program, path = command.split()
+    found = subprocess.run(
+        [Path(sys.executable).with_name(program), DEPLOY / path],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def names_of(values: dict[str, Any], above: str = "") -> set[str]:
+    """Return the dotted names of all values, those that have others too."""
+    found = set()
+    for name, value in values.items():
+        found.add(f"{above}{name}")
+        if isinstance(value, dict):
+            found |= names_of(value, f"{above}{name}.")
+    return found
+
+
+def test_the_templates_of_the_chart_use_each_value_and_no_other() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in (CHART / "templates").iterdir())
+    used = set(re.findall(r"(?:\.Values|\$v)\.([A-Za-z.]+)", text))
+    known = names_of(VALUES)
+    assert used <= known
+    # A value is used by its own name, or with what it is a part of.
+    unused = {
+        name
+        for name in known
+        if not any(name == each or name.startswith(f"{each}.") or each.startswith(f"{name}.") for each in used)
+    }
+    assert unused == set()
+
+
+def test_the_chart_takes_the_values_of_each_way_and_its_schema_knows_all() -> None:
+    ways = sorted((CHART / "ci").glob("*-values.yaml"))
+    assert {path.name.removesuffix("-values.yaml") for path in ways} == {
+        "external-postgres", "irsa", "minimal", "pod-identity", "separate-spark", "shared-dagster",
+    }  # fmt: skip
+    for path in ways:
+        given = yaml.safe_load(path.read_text(encoding="utf-8"))
+        jsonschema.validate(given, SCHEMA)
+        assert names_of(
+            {name: value for name, value in given.items() if name not in ("env", "nodeSelector")}
+        ) <= names_of(VALUES) | {
+            f"spark.resources.{kind}.{name}" for kind in ("requests", "limits") for name in ("cpu", "memory")
+        }
+    jsonschema.validate(VALUES, SCHEMA)
+    assert VALUES.keys() == SCHEMA["properties"].keys() - {"global"}
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"spark": {"seperate": True}}, SCHEMA)
+
+
+def test_the_chart_runs_the_commands_and_ports_of_the_image() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in (CHART / "templates").iterdir())
+    entrypoint = (DEPLOY / "image" / "entrypoint").read_text(encoding="utf-8")
+    assert set(re.findall(r"^  ([a-z-]+)\)", entrypoint, re.MULTILINE)) == {"dagster", "code-server"}
+    assert set(re.findall(r"args: \[(\w[\w-]*)", text)) == {"dagster", "code-server", "webhook", "caddy"}
+    assert "args:\n  - spark\n" in text
+    assert "{name: code, containerPort: 4000}" in text
+    assert "--port 4000" in entrypoint
+    cli = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    for name, port in {"health-port": 15003, "operations-port": 8081}.items():
+        assert f"| `--{name}` | `{port}`" in cli
+        assert f"containerPort: {port}}}" in text
+    version = re.search(
+        r'^__version__ = "(.*)"', (ROOT / "tidegate" / "__init__.py").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert version
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    assert (chart["version"], chart["appVersion"]) == (version[1], version[1])
+
+
+def test_what_the_entrypoint_and_the_chart_set_is_documented() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in (CHART / "templates").iterdir())
+    for name in set(re.findall(r"name: ((?:TIDEGATE|SPARK|DAGSTER_PG)_[A-Z_]+)", text)) - {"TIDEGATE_UI_HOST"}:
+        assert f"`{name}`" in ENVIRONMENT, name

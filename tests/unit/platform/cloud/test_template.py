@@ -187,3 +187,15 @@ def test_notifications_of_others_stay_and_those_for_one_event_are_named(member: 
     assert merged["EventBridgeConfiguration"] == {}
     assert {**OTHER, "Events": [event]} in merged[member]
     assert [each for each in merged["QueueConfigurations"] if each["Id"] == NOTIFICATION] == [OURS]
+
+
+def test_a_task_of_another_account_does_not_get_a_role() -> None:
+    roles = {
+        trust: stack_template(LAKES["everything"], (), Trust.parse(trust))["Resources"]["ProcessesRole"]["Properties"]
+        for trust in TRUSTS
+    }
+    statements = {trust: role["AssumeRolePolicyDocument"]["Statement"][0] for trust, role in roles.items()}
+    ours = {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+    assert {trust: statement.get("Condition") for trust, statement in statements.items()} == {
+        "ec2": None, "ecs": ours, "eks:prod/lake/tidegate": None,
+    }  # fmt: skip

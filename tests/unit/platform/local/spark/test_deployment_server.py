@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.platform.cli.commands.spark import parse_settings
+from tidegate.platform.cli.commands.spark import parse_settings, read_settings
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.errors import BadSetting, UnavailableError
 from tidegate.platform.lake.spark.remote import SparkRemote
@@ -146,3 +146,16 @@ def test_two_servers_do_not_share_a_home(tmp_path: Path, monkeypatch: pytest.Mon
         server(tmp_path / "home").start()
     server(tmp_path / "other").start()
     assert (tmp_path / "other").stat().st_mode & 0o777 == 0o700
+
+
+def test_settings_of_a_file_are_as_those_of_a_command_line_and_no_value_is_repeated(tmp_path: Path) -> None:
+    (path := tmp_path / "more").write_text("# a key\n\nspark.a = b=c\n  spark.d=\n")
+    assert read_settings(None) == {}
+    assert read_settings(path) == {"spark.a": "b=c", "spark.d": ""}
+    for wrong in ("hive.x=s3cr3t", "spark.a s3cr3t"):
+        path.write_text(f"spark.a=1\n{wrong}\n")
+        with pytest.raises(CommandError, match="line 2: write a setting of Spark") as raised:
+            read_settings(path)
+        assert "s3cr3t" not in str(raised.value)
+    with pytest.raises(CommandError, match=r"nowhere cannot be read: .*No such file"):
+        read_settings(tmp_path / "nowhere")
