@@ -32,7 +32,7 @@ FOLDER = ROOT / "build" / "release"
 SUMS = "SHA256SUMS"
 _MAVEN = ["mvn", "-q", "-B", "-ntp", "--strict-checksums", "package", "-DskipTests"]
 #: Folders that a release has as an archive if the checkout has them, by the name of the archive.
-_ARCHIVES = {"recipes": "deploy", "chart": "deploy/helm"}
+_ARCHIVES = {"recipes": "deploy", "chart": "deploy/helm/tidegate"}
 
 
 def main(*arguments: str) -> int:

@@ -105,7 +105,10 @@ def known_jars() -> Mapping[str, Mapping[str, str]]:
 
 
 def known_jars_with(delta: str) -> Mapping[str, str]:
-    """Return those of `known_jars` that are for the same Spark as a jar of Delta; the newest if its name has none."""
+    """Return those of `known_jars` that are for the Spark of a jar of Delta.
+
+    A name without a Spark is taken for the newest one.
+    """
     return known_jars().get(spark_of_jar(delta) or SPARKS[-1], {})
 
 
