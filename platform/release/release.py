@@ -97,7 +97,7 @@ def build(folder: Path, version: str) -> Path:
     context |= {f"deploy/image/{path.name}": path for path in image.iterdir()}
     archive(folder / f"tidegate-image-context-{version}.tar.gz", context, epoch)
     for name, place in _ARCHIVES.items():
-        if files := _tracked(place):
+        if files := _tracked_files(place):
             archive(folder / f"tidegate-{name}-{version}.tar.gz", files, epoch)
     template = stack_template(load_lake(ROOT / "lake.yaml"), (), Trust.parse("ec2"))
     (folder / f"tidegate-stack-example-{version}.json").write_text(
@@ -141,7 +141,7 @@ def _java(folder: Path) -> Path:
     return folder
 
 
-def _tracked(place: str) -> dict[str, Path]:
+def _tracked_files(place: str) -> dict[str, Path]:
     """Return the files of a folder that git knows, by their names in an archive: below the name of the folder."""
     parent = Path(place).parent
     names: Iterable[str] = _git(ROOT, "ls-files", "-z", place).split("\0")[:-1]

@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.tracked import ROOT
 from tidegate import __version__
-from tidegate.platform.release.release import _ARCHIVES, _tracked, archive, notes, problems, sums
+from tidegate.platform.release.release import _ARCHIVES, _tracked_files, archive, notes, problems, sums
 
 CHANGELOG = "# Changelog\n\n## Unreleased\n\n- later\n\n## 1.2.0\n\n### Added\n\n- a\n\n## 1.1.0\n\n- b\n"
 
@@ -89,6 +89,6 @@ def test_the_sums_are_those_that_sha256sum_checks(tmp_path: Path) -> None:
 
 
 def test_archives_have_the_files_that_git_knows() -> None:
-    found = _tracked(_ARCHIVES["recipes"])
+    found = _tracked_files(_ARCHIVES["recipes"])
     assert found["deploy/compose/compose.yaml"] == ROOT / "deploy" / "compose" / "compose.yaml"
-    assert _tracked("no/such/folder") == {}
+    assert _tracked_files("no/such/folder") == {}
