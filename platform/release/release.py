@@ -18,10 +18,12 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+import yaml
+
 import tidegate
 from tidegate.platform.cloud.template import stack_template
 from tidegate.platform.cloud.trust import Trust
-from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.jvm.maven_lock import read_lock, strangers
 from tidegate.platform.jvm.wheels import ROOT, build_jars, build_program
@@ -99,7 +101,7 @@ def build(folder: Path, version: str) -> Path:
     for name, place in _ARCHIVES.items():
         if files := _tracked_files(place):
             archive(folder / f"tidegate-{name}-{version}.tar.gz", files, epoch)
-    template = stack_template(load_lake(ROOT / "lake.yaml"), (), Trust.parse("ec2"))
+    template = stack_template(example_lake(), (), Trust.parse("ec2"))
     (folder / f"tidegate-stack-example-{version}.json").write_text(
         f"{json.dumps(template, indent=2)}\n", encoding="utf-8"
     )
@@ -109,6 +111,14 @@ def build(folder: Path, version: str) -> Path:
     lines = (f"{digest}  {name}\n" for name, digest in sums(folder).items())
     (folder / SUMS).write_text("".join(lines), encoding="utf-8")
     return folder
+
+
+def example_lake() -> LakeConfig:
+    """Return the lake.yaml of the checkout, with the queue by its name, as its comment says for AWS."""
+    text = (
+        (ROOT / "lake.yaml").read_text(encoding="utf-8").replace("url: ${TIDEGATE_QUEUE_URL}", "name: tidegate-events")
+    )
+    return LakeConfig.model_validate(yaml.safe_load(text))
 
 
 def sums(folder: Path) -> dict[str, str]:
