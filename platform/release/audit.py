@@ -22,7 +22,7 @@ UNREACHABLE = 3
 
 
 def main() -> int:
-    """Audit the checkout, print what is found, and return the exit code."""
+    """Compare the checkout with what is known, print what is found, and return the exit code."""
     dist = TARGET / "dist"
     changed = [*differences(read_lock(), REPOSITORY), *strangers(read_lock(), dist)]
     locks = [component for name in ("deploy", "local") for component in packages(ROOT / "requirements" / f"{name}.txt")]

@@ -18,10 +18,12 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+import yaml
+
 import tidegate
 from tidegate.platform.cloud.template import stack_template
 from tidegate.platform.cloud.trust import Trust
-from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.jvm.maven_lock import read_lock, strangers
 from tidegate.platform.jvm.wheels import ROOT, build_jars, build_program
@@ -100,10 +102,10 @@ def build(folder: Path, version: str) -> Path:
     context |= {f"deploy/image/{path.name}": path for path in image.iterdir()}
     archive(folder / f"tidegate-image-context-{version}.tar.gz", context, epoch)
     for name, place in _ARCHIVES.items():
-        if files := _tracked(place):
+        if files := _tracked_files(place):
             archive(folder / f"tidegate-{name}-{version}.tar.gz", files, epoch)
-    archive(folder / f"tidegate-site-{version}.tar.gz", _site(version), epoch)
-    template = stack_template(load_lake(ROOT / "lake.yaml"), (), Trust.parse("ec2"))
+    archive(folder / f"tidegate-site-{version}.tar.gz", _site_files(version), epoch)
+    template = stack_template(example_lake(), (), Trust.parse("ec2"))
     (folder / f"tidegate-stack-example-{version}.json").write_text(
         f"{json.dumps(template, indent=2)}\n", encoding="utf-8"
     )
@@ -113,6 +115,14 @@ def build(folder: Path, version: str) -> Path:
     lines = (f"{digest}  {name}\n" for name, digest in sums(folder).items())
     (folder / SUMS).write_text("".join(lines), encoding="utf-8")
     return folder
+
+
+def example_lake() -> LakeConfig:
+    """Return the lake.yaml of the checkout, with the queue by its name, as its comment says for AWS."""
+    text = (
+        (ROOT / "lake.yaml").read_text(encoding="utf-8").replace("url: ${TIDEGATE_QUEUE_URL}", "name: tidegate-events")
+    )
+    return LakeConfig.model_validate(yaml.safe_load(text))
 
 
 def sums(folder: Path) -> dict[str, str]:
@@ -146,7 +156,7 @@ def _java(folder: Path, spark: str) -> Path:
     return folder
 
 
-def _site(version: str) -> dict[str, Path]:
+def _site_files(version: str) -> dict[str, Path]:
     """Build the site, and return its files by their names in an archive.
 
     Raises:
@@ -160,7 +170,7 @@ def _site(version: str) -> dict[str, Path]:
     return {f"site/{path.relative_to(ours).as_posix()}": path for path in ours.rglob("*") if path.is_file()}
 
 
-def _tracked(place: str) -> dict[str, Path]:
+def _tracked_files(place: str) -> dict[str, Path]:
     """Return the files of a folder that git knows, by their names in an archive: below the name of the folder."""
     parent = Path(place).parent
     names: Iterable[str] = _git(ROOT, "ls-files", "-z", place).split("\0")[:-1]

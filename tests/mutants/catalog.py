@@ -15,6 +15,9 @@ _ANSWERS = "tests/unit/platform/lake/aws/test_answers.py::"
 _DECIDE = "tests/unit/platform/bronze/test_decide.py"
 _LOSSES = "tests/unit/platform/bronze/prepare/load/test_server_losses.py"
 _CALLERS = "tests/unit/platform/query/test_frame.py"
+_MAVEN_LOCK = "tests/unit/platform/jvm/test_maven_lock.py"
+_VULNERABILITIES = "tests/unit/platform/release/test_vulnerabilities.py"
+_SECRETS = "tests/unit/platform/webhook/test_secret_values.py"
 _SILVER_LOSSES = "tests/unit/platform/silver/test_server_losses.py"
 _LATE_READS = "tests/unit/platform/bronze/prepare/test_read_timeouts.py"
 _TIME_LEFT = "tests/unit/platform/lake/test_deadline.py"
@@ -5086,6 +5089,78 @@ MUTANTS = (
         '            opened.store.operations.put("doctor --repair", caller(using.settings.aws))\n',
         "            pass\n",
         (_CALLERS,),
+    ),
+    Mutant(
+        "AWS is asked for the caller at each operation",
+        4,
+        "Aws.caller",
+        "return _caller_arn(self)",
+        "return _caller_arn.__wrapped__(self)",
+        (_CALLERS,),
+    ),
+    Mutant(
+        "a jar of the build with other bytes is not noticed",
+        4,
+        "strangers",
+        "        elif digest_of(path) != known[path.name]:\n",
+        "        elif False:\n",
+        (_MAVEN_LOCK,),
+    ),
+    Mutant(
+        "a jar that Maven fetched with other bytes is not noticed",
+        4,
+        "differences",
+        "        if path.is_file() and digest_of(path) != digest:\n",
+        "        if path.is_file() and not digest:\n",
+        (_MAVEN_LOCK,),
+    ),
+    Mutant(
+        "a database that cannot be reached is taken for one that knows nothing",
+        4,
+        "audit",
+        "        return 1 if found else UNREACHABLE\n",
+        "        return 1 if found else 0\n",
+        (_VULNERABILITIES,),
+    ),
+    Mutant(
+        "a secret that a later commit removed is not found",
+        4,
+        "written_lines",
+        'log = ["log", "--all",',
+        'log = ["log", "--all", "--max-count=1",',
+        ("tests/unit/platform/release/test_committed_secrets.py",),
+    ),
+    Mutant(
+        "a file of secrets that cannot be used takes the valid ones away",
+        4,
+        "CurrentSecrets._read",
+        "        if not problems and found != self._found:\n",
+        "        if found != self._found:\n",
+        (_SECRETS,),
+    ),
+    Mutant(
+        "a file of secrets that was replaced at the same size and time is not read again",
+        4,
+        "CurrentSecrets._file_marks",
+        "found.st_size, found.st_ino))",
+        "found.st_size, 0))",
+        (_SECRETS,),
+    ),
+    Mutant(
+        "a release has changes that no commit has",
+        4,
+        "problems",
+        '    if changed := _git(root, "status", "--porcelain").splitlines():\n',
+        '    if changed := _git(root, "status", "--porcelain", "no-such-path").splitlines():\n',
+        ("tests/unit/platform/release/test_release.py",),
+    ),
+    Mutant(
+        "an archive of a release has the mode of the checkout",
+        4,
+        "archive",
+        "            entry.mode = 0o755 if file.stat().st_mode & 0o100 else 0o644\n",
+        "            entry.mode = file.stat().st_mode & 0o777\n",
+        ("tests/unit/platform/release/test_release.py",),
     ),
     Mutant(
         "a caller that AWS does not name ends the command",

@@ -27,6 +27,7 @@ from packaging.requirements import Requirement
 import tidegate
 import tidegate.testing
 from tests.support.servers.command_process import FREE_PORTS, CommandProcess
+from tidegate.platform.cli.commands.versions import commit_of
 from tidegate.platform.local.instance_config import instance_config
 from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark.jars import OWN_JAR
@@ -210,14 +211,16 @@ def test_the_wheel_has_every_file_of_its_packages(wheel: Path) -> None:
     """setup.py finds the packages; one that is not found is missing in the wheel only."""
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if name.startswith("tidegate/")}
+        commit = archive.read("tidegate/platform/commit.txt").decode()
         (points,) = (archive.read(name).decode() for name in archive.namelist() if name.endswith("entry_points.txt"))
     assert "[dagster_dg_cli.registry_modules]\ntidegate = tidegate\n" in points
+    assert commit == commit_of(ROOT)
     folders = ("assets", "platform", "resources", "sensors")
     there = {f"tidegate/{path.relative_to(ROOT)}" for each in folders for path in (ROOT / each).rglob("*.py")}
     there |= {f"tidegate/{path.name}" for path in (ROOT / "tidegate").glob("*.py")} | {"tidegate/py.typed"}
-    there = {name for name in there if not name.startswith("tidegate/platform/jvm/")}
+    there = {name for name in there if not name.startswith(("tidegate/platform/jvm/", "tidegate/platform/release/"))}
     data = {f"dagster{kind}.yaml" for kind in ("", "-fork", "-guest", "-postgres")}
-    data |= {"demo/lake.yaml", "demo/events/lake.yaml", "demo/storage/lake.yaml", "jars.json"}
+    data |= {"demo/lake.yaml", "demo/events/lake.yaml", "demo/storage/lake.yaml", "jars.json", "commit.txt"}
     assert packed == there | {f"tidegate/platform/{name}" for name in data}
 
 

@@ -110,9 +110,9 @@ def test_an_operation_is_in_the_log_with_its_caller_before_it_changes_anything(
 def test_aws_is_asked_for_the_caller_once_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[Aws]()
     monkeypatch.setattr(Aws, "_identity", lambda aws: (asked.append(aws), {"Arn": ARN})[1])
-    one, other = Aws(region_name="eu-central-1", max_attempts=77), Aws(region_name="eu-west-1", max_attempts=77)
-    assert [caller(aws) for aws in (one, one, other)] == [f"{ARN} ({getpass.getuser()})"] * 3
-    assert asked == [one, other]
+    central, west = Aws(region_name="eu-central-1", max_attempts=77), Aws(region_name="eu-west-1", max_attempts=77)
+    assert [caller(aws) for aws in (central, central, west)] == [f"{ARN} ({getpass.getuser()})"] * 3
+    assert asked == [central, west]
 
 
 def test_a_statement_of_an_asset_is_in_the_log_before_it_changes_anything(monkeypatch: pytest.MonkeyPatch) -> None:

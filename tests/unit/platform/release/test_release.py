@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import tarfile
@@ -11,7 +12,9 @@ import pytest
 
 from tests.support.tracked import ROOT
 from tidegate import __version__
-from tidegate.platform.release.release import _ARCHIVES, _tracked, archive, notes, problems, sums
+from tidegate.platform.cloud.template import stack_template
+from tidegate.platform.cloud.trust import Trust
+from tidegate.platform.release.release import _ARCHIVES, _tracked_files, archive, example_lake, notes, problems, sums
 
 CHANGELOG = "# Changelog\n\n## Unreleased\n\n- later\n\n## 1.2.0\n\n### Added\n\n- a\n\n## 1.1.0\n\n- b\n"
 
@@ -89,6 +92,14 @@ def test_the_sums_are_those_that_sha256sum_checks(tmp_path: Path) -> None:
 
 
 def test_archives_have_the_files_that_git_knows() -> None:
-    found = _tracked(_ARCHIVES["recipes"])
+    found = _tracked_files(_ARCHIVES["recipes"])
     assert found["deploy/compose/compose.yaml"] == ROOT / "deploy" / "compose" / "compose.yaml"
-    assert _tracked("no/such/folder") == {}
+    assert _tracked_files("no/such/folder") == {}
+
+
+def test_the_template_of_the_example_is_for_every_account() -> None:
+    config = example_lake()
+    assert [queue.name for queue in config.queues] == ["tidegate-events"]
+    text = json.dumps(stack_template(config, (), Trust.parse("ec2")))
+    assert "arn:aws:sqs:*" not in text
+    assert "AWS::AccountId" in text
