@@ -73,7 +73,8 @@ def table_claims(expected: Expected, found: Mapping[str, Counter[Row] | str]) ->
             held = not missing and not surplus
             text = number_of(rows.total(), "row")
             if not held:
-                text += f", {missing.total()} missing{_first(missing)}, {surplus.total()} surplus{_first(surplus)}"
+                text += f", {missing.total()} missing{_first_rows(missing)}"
+                text += f", {surplus.total()} surplus{_first_rows(surplus)}"
         claims.append(
             Claim(
                 f"rows-of-{table.name.replace('.', '-')}",
@@ -128,5 +129,5 @@ def ledger_claims(expected: Expected, outcomes: Outcomes, found: Found, events: 
     ]
 
 
-def _first(rows: Counter[Any]) -> str:
+def _first_rows(rows: Counter[Any]) -> str:
     return f" ({', '.join(first_texts([str(row) for row in rows], _SHOWN))})" if rows else ""

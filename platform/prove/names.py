@@ -66,7 +66,7 @@ class Mark:
     made: int
 
     @classmethod
-    def now(cls, names: RunNames) -> Mark:
+    def begin_run(cls, names: RunNames) -> Mark:
         """Return the marker of a run that begins."""
         return cls(names.id, int(time.time()))
 

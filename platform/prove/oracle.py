@@ -104,8 +104,8 @@ class Oracle:
             for row in content.rows
         ]
         tables = {f"bronze.{name}": Counter(found) for name, found in rows.items()}
-        tables["silver.orders"] = Counter(_newest(rows["orders"], lambda row: row[2]))
-        customers = _newest(rows["customers"], lambda row: row[3])
+        tables["silver.orders"] = Counter(_newest_rows(rows["orders"], lambda row: row[2]))
+        customers = _newest_rows(rows["customers"], lambda row: row[3])
         tables["silver.customers"] = Counter(row[:4] for row in customers if not row[4])
         tables["silver.accounts"] = Counter(_accounts(rows["accounts"]))
         quarantined = {key for key, state in self._states.items() if state == "quarantined"}
@@ -174,7 +174,7 @@ def _changes(text: str) -> Iterable[Row | None]:
         yield row["op"], *values, row["source"]["lsn"]
 
 
-def _newest(rows: Iterable[Row], order: Callable[[Row], Any]) -> list[Row]:
+def _newest_rows(rows: Iterable[Row], order: Callable[[Row], Any]) -> list[Row]:
     found: dict[Any, Row] = {}
     for row in rows:
         if row[0] not in found or order(row) > order(found[row[0]]):
@@ -184,7 +184,7 @@ def _newest(rows: Iterable[Row], order: Callable[[Row], Any]) -> list[Row]:
 
 def _accounts(rows: Iterable[Row]) -> list[Row]:
     keyed = [(row[3] if row[3] is not None else row[1], row) for row in rows]
-    newest = _newest(((id, row) for id, row in keyed), lambda pair: pair[1][5])
+    newest = _newest_rows(((id, row) for id, row in keyed), lambda pair: pair[1][5])
     return [(id, row[4]) for id, row in newest if row[0] != "d"]
 
 

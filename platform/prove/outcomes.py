@@ -39,7 +39,7 @@ class Awaited:
         """Read the file."""
         return cls(**json.loads(path.read_text()))
 
-    def missing(self, outcomes: Outcomes) -> list[str]:
+    def missing_keys(self, outcomes: Outcomes) -> list[str]:
         """Return the keys that have not arrived."""
         return [
             key

@@ -70,16 +70,18 @@ def prove_statements(region: str = "*", account: str = "*") -> Statements:
     every = sorted(needed | set(_ACTIONS.values()))
     partition = partition_of(region)
 
-    def those(service: str, *, objects: bool = False) -> tuple[str, ...]:
+    def actions_of(service: str, *, objects: bool = False) -> tuple[str, ...]:
         return tuple(each for each in every if each.startswith(f"{service}:") and _is_on_objects(each) == objects)
 
     own = f"arn:{partition}:{{}}:{region}:{account}:{{}}{PREFIX}*"
     bucket = f"arn:{partition}:s3:::{PREFIX}*"
     return (
-        Statement("Buckets", those("s3"), (bucket,), "makes, lists and removes its buckets"),
-        Statement("Objects", those("s3", objects=True), (f"{bucket}/*",), "the files, the lake, and their end"),
-        Statement("Queues", those("sqs"), (own.format("sqs", ""),), "makes, uses and removes its queues"),
-        Statement("CommitTable", those("dynamodb"), (own.format("dynamodb", "table/"),), "the commits of its lake"),
+        Statement("Buckets", actions_of("s3"), (bucket,), "makes, lists and removes its buckets"),
+        Statement("Objects", actions_of("s3", objects=True), (f"{bucket}/*",), "the files, the lake, and their end"),
+        Statement("Queues", actions_of("sqs"), (own.format("sqs", ""),), "makes, uses and removes its queues"),
+        Statement(
+            "CommitTable", actions_of("dynamodb"), (own.format("dynamodb", "table/"),), "the commits of its lake"
+        ),
         Statement("FindRuns", tuple(sorted(_LISTS.values())), ("*",), "`prove --clean` finds earlier runs by name"),
     )
 

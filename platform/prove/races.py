@@ -106,7 +106,7 @@ class Races:
         """
         races: dict[str, Callable[[], tuple[bool, str]]] = {
             "create-once": self.create_once,
-            "complete-once": self.complete_once,
+            "complete-once": self.complete_upload_once,
             "delete-if-match": self.delete_if_match,
             "copy-if-match": self.copy_if_match,
             "read-after-write": self.read_after_write,
@@ -136,7 +136,7 @@ class Races:
 
         return self._race_rounds(create, lambda place: self._read(f"{_FOLDER}create-{place}"))
 
-    def complete_once(self) -> tuple[bool, str]:
+    def complete_upload_once(self) -> tuple[bool, str]:
         """Race the ends of uploads in parts of one key with `If-None-Match: *`. Returns as `create_once`."""
         uploads: dict[tuple[int, int], tuple[str, str]] = {}
 
@@ -144,13 +144,13 @@ class Races:
             for racer in range(self._size.racers):
                 uploads[place, racer] = self._begin_upload(f"{_FOLDER}upload-{place}", str(racer).encode())
 
-        def complete(place: int, racer: int) -> bool:
+        def end_upload(place: int, racer: int) -> bool:
             upload, etag = uploads[place, racer]
             parts = {"Parts": [{"ETag": etag, "PartNumber": 1}]}
             where = {"Bucket": self._bucket, "Key": f"{_FOLDER}upload-{place}", "UploadId": upload}
             return _is_done(lambda: self._s3.complete_multipart_upload(**where, MultipartUpload=parts, IfNoneMatch="*"))
 
-        return self._race_rounds(complete, lambda place: self._read(f"{_FOLDER}upload-{place}"), begin)
+        return self._race_rounds(end_upload, lambda place: self._read(f"{_FOLDER}upload-{place}"), begin)
 
     def enter_once(self, table: str) -> tuple[bool, str]:
         """Race entries of one commit in the table of commits. Returns as `create_once`."""
@@ -163,11 +163,11 @@ class Races:
             item, free = {**entry(place), "racer": {"S": str(racer)}}, f"attribute_not_exists({keys[1]})"
             return _is_done(lambda: self._dynamodb.put_item(TableName=table, Item=item, ConditionExpression=free))
 
-        def entered(place: int) -> bytes | None:
+        def winner_of(place: int) -> bytes | None:
             item = self._dynamodb.get_item(TableName=table, Key=entry(place), ConsistentRead=True).get("Item")
             return item["racer"]["S"].encode() if item else None
 
-        return self._race_rounds(enter, entered)
+        return self._race_rounds(enter, winner_of)
 
     def _race_rounds(
         self,

@@ -84,7 +84,7 @@ class Resources:
         Raises:
             CannotMake: AWS refuses something.
         """
-        mark, wanted = Mark.now(names), WantedResources.from_config(config)
+        mark, wanted = Mark.begin_run(names), WantedResources.from_config(config)
         with explained():
             for bucket in wanted.every_bucket:
                 self._make_bucket(bucket, mark)
@@ -156,7 +156,7 @@ class Resources:
         found: list[Found] = []
         strange: list[Left] = []
         with explained():
-            for kind, name in self._named():
+            for kind, name in self._named_resources():
                 mark = self._mark(kind, name)
                 if mark is not None and mark.id == run_of(name):
                     found.append(Found(kind, name, mark))
@@ -165,7 +165,7 @@ class Resources:
                     strange.append(Left(kind, name, why, _command(kind, name)))
         return found, strange
 
-    def _named(self) -> Iterator[tuple[str, str]]:
+    def _named_resources(self) -> Iterator[tuple[str, str]]:
         """Yield the kind and the name of everything that is named like something of a run."""
         buckets = [each["Name"] for each in self.s3.list_buckets().get("Buckets", [])]
         pages = self.sqs.get_paginator("list_queues").paginate(QueueNamePrefix=PREFIX)

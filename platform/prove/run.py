@@ -35,11 +35,11 @@ from tidegate.platform.local.spark.deployment_server import default_memory
 from tidegate.platform.prove.budget import Requests, batch_requests
 from tidegate.platform.prove.claims import Claim
 from tidegate.platform.prove.comparison import Found, ledger_claims, read_lake, table_claims
-from tidegate.platform.prove.landing import Landing
 from tidegate.platform.prove.names import RunNames
 from tidegate.platform.prove.oracle import Oracle
 from tidegate.platform.prove.outcomes import Awaited, Outcomes, read_outcomes
 from tidegate.platform.prove.plan import PERSON, WAVES, Operation, make_plan
+from tidegate.platform.prove.producers import Producers
 from tidegate.platform.prove.races import QUICK, Races, RaceSize
 from tidegate.platform.prove.report import Report
 from tidegate.platform.prove.requests import (
@@ -175,7 +175,7 @@ class Proof:
                 self._prove(stages)
         finally:
             self._end()
-        self._note_spending()
+        self._note_count_spending()
         self.numbers["seconds"] = round(time.monotonic() - begun, 1)
         return Report(
             self.claims, self.numbers, self._facts(), None if self.options.with_names else self.names.base, self.left
@@ -195,7 +195,7 @@ class Proof:
             self.claims += races.run(self.names.base if own else None, stage.advance)
             stage.finish(f"{number_of(len(self.claims), 'claim')}, each by many threads")
             if any(claim.id == "create-once" and not claim.held for claim in self.claims):
-                self.claims.append(_no_lake())
+                self.claims.append(_unchecked_lake())
                 return
             try:
                 remote = self.options.remote or self._start_server(running, stages)
@@ -226,9 +226,9 @@ class Proof:
         oracle = Oracle()
         url = self.resources.queue_url(self.names)
         notifies = self.resources.no_notifications is None
-        landing = Landing(self.resources.s3, self.resources.sqs, self.names.landing, url, notifies=notifies)
+        producers = Producers(self.resources.s3, self.resources.sqs, self.names.landing, url, notifies=notifies)
         for wave in WAVES:
-            self._run_wave(stages, [each for each in operations if each.wave == wave], oracle, landing, environ)
+            self._run_wave(stages, [each for each in operations if each.wave == wave], oracle, producers, environ)
             self._require_budget()
         stage = stages.begin("Comparing every table with the oracle")
         with settings.open_lake() as lake:
@@ -237,7 +237,7 @@ class Proof:
         self.claims += table_claims(expected, found.tables)
         self.claims += ledger_claims(expected, outcomes, found, len(operations))
         self.claims += self._course_claims(found)
-        self._note_latencies(outcomes, landing, [each.key for each in operations if each.wave == WAVES[-1]])
+        self._note_latencies(outcomes, producers, [each.key for each in operations if each.wave == WAVES[-1]])
         stage.finish(f"{number_of(sum(rows.total() for rows in expected.tables.values()), 'row')} of the oracle")
 
     def _run_wave(
@@ -245,7 +245,7 @@ class Proof:
         stages: Stages,
         operations: Sequence[Operation],
         oracle: Oracle,
-        landing: Landing,
+        producers: Producers,
         environ: Mapping[str, str],
     ) -> None:
         wave = operations[0].wave
@@ -260,17 +260,17 @@ class Proof:
             stage = stages.begin("Single files arrive while a worker runs, some of a forgotten person", len(operations))
             worker = self._spawn(environ)
             try:
-                landing.trickle(operations, stage.advance)
-                _await_states(oracle, landing).write(awaited)
+                producers.trickle(operations, stage.advance)
+                _await_states(oracle, producers).write(awaited)
                 self._wait(worker)
             finally:
                 worker.stop()
             stage.finish(f"{number_of(len(operations), 'file')} in the tables")
             return
         stage = stages.begin(f"Wave {wave}: files, repeated and late events, bad files", len(operations))
-        landing.run(operations, stage.advance)
+        producers.run(operations, stage.advance)
         stage.finish(number_of(len(operations), "operation"))
-        _await_states(oracle, landing).write(awaited)
+        _await_states(oracle, producers).write(awaited)
         seams = self.options.seams if wave == WAVES[0] else ()
         stage = stages.begin(f"Wave {wave}: workers ingest, and are killed", len(seams) + 1)
         for seam in seams:
@@ -345,8 +345,8 @@ class Proof:
             ),
         ]
 
-    def _note_latencies(self, outcomes: Outcomes, landing: Landing, keys: Sequence[str]) -> None:
-        seconds = [outcomes.recorded[key] - landing.put_at[key] for key in keys if key in outcomes.recorded]
+    def _note_latencies(self, outcomes: Outcomes, producers: Producers, keys: Sequence[str]) -> None:
+        seconds = [outcomes.recorded[key] - producers.put_at[key] for key in keys if key in outcomes.recorded]
         self.numbers["put_to_row_seconds"] = _shares(seconds)
         self.numbers["batch_seconds"] = _shares(outcomes.batch_seconds)
         self.batches = outcomes.batches
@@ -363,7 +363,7 @@ class Proof:
         if not self.left:
             remains = self.resources.remains(self.names)
             self.left = [Left("resource", name, "it is still there", "tidegate prove --clean") for name in remains]
-        self.claims.append(_removed(len(own), self.left))
+        self.claims.append(_removal_claim(len(own), self.left))
 
     def _counts(self) -> Counter[str]:
         counts = Counter(self.meter.counts)
@@ -371,7 +371,7 @@ class Proof:
             counts.update(json.loads(path.read_text()))
         return counts
 
-    def _spent(self) -> tuple[Requests, Counter[str], bool]:
+    def _count_spending(self) -> tuple[Requests, Counter[str], bool]:
         """Return what is billed, the counts, and whether those of the Spark server are counted, not computed."""
         counts = self._counts()
         logged = server_requests(self.server.request_log) if self.server else None
@@ -380,12 +380,12 @@ class Proof:
         return billed_requests(counts + logged), counts + logged, True
 
     def _require_budget(self) -> None:
-        spent, most = self._spent()[0].dollars(), self.options.planned.dollars()
+        spent, most = self._count_spending()[0].dollars(), self.options.planned.dollars()
         if spent > most:
             raise UnavailableError(f"stopped: ${spent:.4f} are spent, and at most ${most:.4f} were announced")
 
-    def _note_spending(self) -> None:
-        spent, counts, counted = self._spent()
+    def _note_count_spending(self) -> None:
+        spent, counts, counted = self._count_spending()
         dollars, most = spent.dollars(), self.options.planned.dollars()
         self.numbers |= {
             "requests": counts_by_service(counts),
@@ -436,9 +436,9 @@ def is_amazon(endpoint: str) -> bool:
     return host.endswith((".amazonaws.com", ".amazonaws.com.cn", ".api.aws"))
 
 
-def _await_states(oracle: Oracle, landing: Landing) -> Awaited:
+def _await_states(oracle: Oracle, producers: Producers) -> Awaited:
     states = oracle.expect().states
-    return Awaited(states, {key: landing.etags[key] for key in states if key in landing.etags})
+    return Awaited(states, {key: producers.etags[key] for key in states if key in producers.etags})
 
 
 def _shares(seconds: Sequence[float]) -> dict[str, float | int]:
@@ -447,7 +447,7 @@ def _shares(seconds: Sequence[float]) -> dict[str, float | int]:
     return {"count": len(seconds), **{name: round(value, 4) for name, value in shares.items() if value is not None}}
 
 
-def _no_lake() -> Claim:
+def _unchecked_lake() -> Claim:
     return Claim(
         "lake",
         "A lake works there",
@@ -468,7 +468,7 @@ def _failed_run(error: Exception) -> Claim:
     )
 
 
-def _removed(count: int, left: Sequence[Left]) -> Claim:
+def _removal_claim(count: int, left: Sequence[Left]) -> Claim:
     names = "; ".join(f"{each.kind} {each.name}: {each.why}. {each.command}" for each in left)
     return Claim(
         "removed",

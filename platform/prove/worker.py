@@ -64,7 +64,7 @@ def _ingest(lake: Lake, folder: Path) -> int:
         if _do_round(lake):
             last = time.monotonic()
             continue
-        missing = _missing(lake, folder)
+        missing = _missing_keys(lake, folder)
         if not missing:
             return 0
         if time.monotonic() - last > _PATIENCE:
@@ -72,13 +72,13 @@ def _ingest(lake: Lake, folder: Path) -> int:
             return GAVE_UP
 
 
-def _missing(lake: Lake, folder: Path) -> list[str]:
+def _missing_keys(lake: Lake, folder: Path) -> list[str]:
     """Return what has not arrived. While producers still write, the file with what is awaited does not exist."""
     awaited = folder / AWAITED
     if not awaited.exists():
         return ["files of producers that still write"]
     waits = what_waits(lake)
-    return [waits] if waits else Awaited.read(awaited).missing(read_outcomes(lake))
+    return [waits] if waits else Awaited.read(awaited).missing_keys(read_outcomes(lake))
 
 
 def _do_round(lake: Lake) -> bool:

@@ -128,7 +128,8 @@ def prove(
     It makes a lake of its own, lands files with all that goes wrong, kills its workers, forgets a person, and compares
     every row with an oracle.
     """
-    from tidegate.platform.cli.commands.prove import Wish, ask_person, print_policy, run_clean, run_prove
+    from tidegate.platform.cli.commands.prove import Wish, ask_person, print_policy, run_prove
+    from tidegate.platform.cli.commands.prove_clean import run_prove_clean
 
     if run is not None and not clean:
         raise CommandError("--run is the id of a run to remove: add --clean")
@@ -137,7 +138,7 @@ def prove(
         return
     console = command_console(markup=True)
     wish = Wish(files, quick, keep, with_names, report, budget, yes, home)
-    if not (run_clean(console, home, run) if clean else run_prove(console, wish, ask_person)):
+    if not (run_prove_clean(console, home, run) if clean else run_prove(console, wish, ask_person)):
         raise typer.Exit(1)
 
 

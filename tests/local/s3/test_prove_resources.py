@@ -1,4 +1,4 @@
-"""What a proof makes, under its printed policy alone; what it finds again, and what it never touches."""
+"""What a proof makes, under its printed policy alone, and which resources it finds again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.console import Console
 
 from tests.support.servers.command_process import CommandProcess
 from tests.support.servers.policed_aws import PolicedAws
-from tidegate.platform.cli.commands.prove import run_clean
+from tidegate.platform.cli.commands.prove_clean import run_prove_clean
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.statement import Statements
 from tidegate.platform.core.config.lake import LakeConfig
@@ -90,7 +90,9 @@ def test_everything_that_is_made_has_a_marker_and_is_removed(policed: PolicedAws
     )  # fmt: skip
     own.s3.put_object(Bucket=names.landing, Key="a/b", Body=b"x")
     own.s3.create_multipart_upload(Bucket=names.lake, Key="part")
-    own.s3.put_bucket_tagging(Bucket=names.lake, Tagging={"TagSet": [{"Key": MARKER, "Value": str(Mark.now(names))}]})
+    own.s3.put_bucket_tagging(
+        Bucket=names.lake, Tagging={"TagSet": [{"Key": MARKER, "Value": str(Mark.begin_run(names))}]}
+    )
     received = own.sqs.receive_message(QueueUrl=own.queue_url(names), MaxNumberOfMessages=10, WaitTimeSeconds=5)
     assert any('"a/b"' in each["Body"] for each in received["Messages"])
     assert own.remove(found) == []
@@ -102,7 +104,7 @@ def test_everything_that_is_made_has_a_marker_and_is_removed(policed: PolicedAws
 def test_a_bucket_with_versions_is_emptied(policed: PolicedAws, local_aws: LocalAws) -> None:
     names, own = RunNames.draw(), resources(policed)
     make(own, names)
-    # Whoever owns the account may turn versions on for all buckets.
+    # The owner of an account may turn versions on for all buckets.
     owner = Resources(replace(own.aws, endpoint_url=local_aws.endpoint, aws_access_key_id="test"))
     owner.s3.put_bucket_versioning(Bucket=names.lake, VersioningConfiguration={"Status": "Enabled"})
     for body in (b"1", b"2"):
@@ -154,7 +156,7 @@ def test_what_has_a_similar_name_and_no_marker_stays(
 ) -> None:
     others = Resources(replace(resources(policed).aws, endpoint_url=local_aws.endpoint, aws_access_key_id="test"))
     other = RunNames("fedcba9876")
-    s3, mark = others.s3, str(Mark.now(RunNames("0123456789")))
+    s3, mark = others.s3, str(Mark.begin_run(RunNames("0123456789")))
     buckets = ("tidegate-prove-mine", "tidegate-prove-0123456789-backup", other.lake, other.landing)
     for name in buckets:
         s3.create_bucket(Bucket=name)
@@ -167,8 +169,8 @@ def test_what_has_a_similar_name_and_no_marker_stays(
     table = {**TABLE, "TableName": other.base}
     others.dynamodb.create_table(**table)
     said = console()
-    assert run_clean(said, tmp_path, None)
-    assert run_clean(said, tmp_path, other.id)
+    assert run_prove_clean(said, tmp_path, None)
+    assert run_prove_clean(said, tmp_path, other.id)
     for name in buckets:
         assert s3.get_object(Bucket=name, Key="kept")["Body"].read() == b"x"
     assert {url.rpartition("/")[2] for url in others.sqs.list_queues()["QueueUrls"]} >= set(queues)
@@ -190,16 +192,16 @@ def test_a_run_that_may_live_elsewhere_stays_unless_it_is_named(
     names, own = RunNames.draw(), resources(policed)
     make(own, names)
     said = console()
-    assert run_clean(said, tmp_path, None)
+    assert run_prove_clean(said, tmp_path, None)
     assert f"left: the run {names.id} began " in text(said)
     assert "ago and may live on another machine" in text(said)
     assert names.id in run_ids(own)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 7 * 3600)
-    assert run_clean(said, tmp_path, None)
+    assert run_prove_clean(said, tmp_path, None)
     assert own.remains(names) == []
     make(own, names)
-    assert run_clean(said, tmp_path, names.id)
+    assert run_prove_clean(said, tmp_path, names.id)
     assert own.remains(names) == []
 
 
@@ -213,13 +215,13 @@ def test_a_run_that_is_killed_leaves_what_clean_removes(
         (id,) = [path.name for path in home.iterdir()]
         names = RunNames(id)
         said = console()
-        assert run_clean(said, home, None)
+        assert run_prove_clean(said, home, None)
         assert f"the run {id} lives on this machine" in text(said)
         with pytest.raises(CommandError, match=f"the run {id} lives on this machine: stop it with Ctrl-C"):
-            run_clean(said, home, id)
+            run_prove_clean(said, home, id)
         running.kill()
     assert own.s3.list_objects_v2(Bucket=names.landing)["KeyCount"] > 30
-    assert run_clean(said, home, None)
+    assert run_prove_clean(said, home, None)
     assert own.remains(names) == []
     assert "5 resources of 1 run removed" in text(said)
 

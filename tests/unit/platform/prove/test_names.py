@@ -35,7 +35,7 @@ def test_a_similar_name_belongs_to_no_run(name: str) -> None:
 
 
 def test_a_marker_is_read_as_it_was_written() -> None:
-    mark = Mark.now(NAMES)
+    mark = Mark.begin_run(NAMES)
     assert Mark.parse(f"{mark}\n") == mark
     for text in ("", "0123456789", "0123456789:", ":1", "0123456789:1:2", "x" * 10 + ":1"):
         assert Mark.parse(text) is None

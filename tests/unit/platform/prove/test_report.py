@@ -103,6 +103,6 @@ def test_ledgers_hold_only_with_the_bad_files_every_event_and_nobody_who_was_for
 def test_a_file_has_arrived_with_its_state_and_its_etag() -> None:
     awaited = Awaited({"a": "committed", "b": "removed", "c": "quarantined"}, {"a": "1", "c": "3"})
     states = {"a": "committed", "b": "removed", "c": "quarantined"}
-    assert awaited.missing(Outcomes(states, {"a": "1", "b": "2", "c": "3"})) == []
-    assert awaited.missing(Outcomes(states, {"a": "0", "b": "2", "c": "3"})) == ["a"]
-    assert awaited.missing(Outcomes({"a": "committed"}, {"a": "1"})) == ["b", "c"]
+    assert awaited.missing_keys(Outcomes(states, {"a": "1", "b": "2", "c": "3"})) == []
+    assert awaited.missing_keys(Outcomes(states, {"a": "0", "b": "2", "c": "3"})) == ["a"]
+    assert awaited.missing_keys(Outcomes({"a": "committed"}, {"a": "1"})) == ["b", "c"]

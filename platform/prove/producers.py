@@ -16,7 +16,7 @@ _THREADS = 8
 _TRICKLE = 0.25
 
 
-class Landing:
+class Producers:
     """The producers of a run.
 
     Args:
