@@ -34,6 +34,8 @@ ELASTICMQ := platform/jvm/elasticmq/target/lib
 # The list of the jars that Maven may take, and how it is made: from nothing but what the repository serves.
 LOCK := platform/jvm/maven_lock.py
 LOCKING := mvn -q -B -ntp --strict-checksums -Dmaven.repo.local=$(abspath build/maven/repository)
+# Another S3 server in the tests of `tidegate prove`.
+S3PROXY := platform/jvm/s3proxy/target/lib
 JVM_SOURCES := platform/jvm/pom.xml $(shell find platform/jvm/src/main platform/jvm/src/spark-* -type f 2>/dev/null)
 ARGS ?=
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -85,10 +87,10 @@ spark-4.1: $(SPARK_4_1)/.installed $(DIST_4_1)/.built ## Run the JUnit tests and
 	cd platform/jvm && mvn -B -ntp --strict-checksums -Pspark-4.1 test
 	$(SPARK_4_1)/bin/python -m pytest $(PARALLEL) $(SPARK_TESTS) $(ARGS)
 
-mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Mutation tests: break each invariant in turn; some test must fail (ARGS="a word of its name")
+mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched $(S3PROXY)/.fetched ## Mutation tests: break each invariant in turn; some test must fail (ARGS="a word of its name")
 	$(BIN)/python -m tests.mutants $(ARGS)
 
-soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched ## Soak test: every generated test with many courses, half an hour of lost messages and kills, racing writers (ARGS="--seed N": others)
+soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched $(S3PROXY)/.fetched ## Soak test: every generated test with many courses, half an hour of lost messages and kills, racing writers (ARGS="--seed N": others)
 	cd platform/jvm && mvn -B -ntp --strict-checksums test -Dsoak=true
 	$(BIN)/python -m pytest -s --soak $(ARGS)
 
@@ -146,6 +148,7 @@ maven-lock: ## Write platform/jvm/maven.lock again: the SHA-256 of each jar that
 	cd platform/jvm && $(LOCKING) -Dbuilt=$(abspath build/maven/4.1) -Dtest=NamesTest -Pspark-4.1 package
 	cd platform/jvm/dynamodb-local && $(LOCKING) package
 	cd platform/jvm/elasticmq && $(LOCKING) package
+	cd platform/jvm/s3proxy && $(LOCKING) package
 	$(PYTHON) $(LOCK) write build/maven/repository
 
 schema: $(BIN)/.dev ## Write docs/lake.schema.json and docs/commands.schema.json again
@@ -184,7 +187,7 @@ lock: $(BIN)/.dev ## Pin and hash requirements/*.in again; one lock serves every
 	  done; done
 
 clean: ## Remove everything that was built (not the demo's state, which is .tidegate)
-	rm -rf $(VENV) $(DELTA_RS) $(OLDEST_DAGSTER) $(SPARK_4_1) .venv-python-* build platform/jvm/target platform/jvm/dynamodb-local/target platform/jvm/elasticmq/target *.egg-info
+	rm -rf $(VENV) $(DELTA_RS) $(OLDEST_DAGSTER) $(SPARK_4_1) .venv-python-* build platform/jvm/target platform/jvm/dynamodb-local/target platform/jvm/elasticmq/target platform/jvm/s3proxy/target *.egg-info
 
 # The lock is complete, so pip need not resolve (--no-deps). The hashes are checked.
 $(BIN)/.runtime: requirements/local.txt pyproject.toml setup.py
@@ -245,6 +248,13 @@ $(ELASTICMQ)/.fetched: platform/jvm/elasticmq/pom.xml
 	@$(PYTHON) $(LOCK) check platform/jvm/elasticmq/target/lib
 	touch $@
 
+$(S3PROXY)/.fetched: platform/jvm/s3proxy/pom.xml
+	@$(MAKE) -s require-jvm
+	@echo "Fetching S3Proxy"
+	cd platform/jvm/s3proxy && mvn -q -B -ntp --strict-checksums package
+	@$(PYTHON) $(LOCK) check platform/jvm/s3proxy/target/lib
+	touch $@
+
 $(DELTA_RS)/.installed: requirements/delta-rs.txt
 	test -x $(DELTA_RS)/bin/python || $(PYTHON) -m venv $(DELTA_RS)
 	$(DELTA_RS)/bin/pip install -q --no-deps --require-hashes -r requirements/delta-rs.txt
@@ -268,7 +278,7 @@ $(OLDEST_DAGSTER)/.installed $(SPARK_4_1)/.installed: $(BIN)/.dev
 	touch $@
 
 .PHONY: ready-to-test every-group require-jvm chromium postgresql
-ready-to-test: $(DIST)/.test-classes $(DIST)/spark-classes.jsa check $(DYNAMODB)/.fetched $(DELTA_RS)/.installed $(HELM)/.installed chromium postgresql
+ready-to-test: $(DIST)/.test-classes $(DIST)/spark-classes.jsa check $(DYNAMODB)/.fetched $(DELTA_RS)/.installed $(HELM)/.installed $(S3PROXY)/.fetched chromium postgresql
 
 every-group:
 	@# `lint` has run what it checks, before any server was started.

@@ -29,7 +29,12 @@ from tests.support.tracked import tracked
 
 _ROOT = Path(__file__).resolve().parents[2]
 #: Built or installed: linked into the copy.
-_BUILT = ("platform/jvm/target/dist", "platform/jvm/dynamodb-local/target", ".venv-delta-rs")
+_BUILT = (
+    "platform/jvm/target/dist",
+    "platform/jvm/dynamodb-local/target",
+    "platform/jvm/s3proxy/target",
+    ".venv-delta-rs",
+)
 #: Compiled Java: in a copy, because what changes there is compiled again.
 _COMPILED = ("platform/jvm/target/classes", "platform/jvm/target/test-classes")
 #: Seconds for the tests of one mutant, and for all tests without a mutant.

@@ -62,6 +62,7 @@ _EVERY_PLACE = "tests/unit/repository/test_hostile_names.py::test_a_name_is_only
 _VALUES = "tests/unit/repository/test_values_of_documents.py::"
 _CSV_BYTES = "tests/unit/platform/bronze/prepare/formats/test_csv_bytes.py::"
 _ENDS = "tests/unit/platform/core/test_json_scanner.py::"
+_PROVE, _PROOF_MAKES = "tests/unit/platform/prove/", "tests/local/s3/test_prove_resources.py::"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
 MUTANTS = (
@@ -5193,6 +5194,62 @@ MUTANTS = (
         'f"{aws.caller()} ({name})"',
         "name",
         (_CALLERS,),
+    ),
+    Mutant(
+        "a proof removes what has such a name and the marker of another run",
+        8,
+        "Resources.find",
+        "if mark is not None and mark.id == run_of(name):",
+        "if mark is not None:",
+        (f"{_PROOF_MAKES}test_what_has_a_similar_name_and_no_marker_stays",),
+    ),
+    Mutant(
+        "a proof removes a run that may live on another machine",
+        8,
+        "_MAY_RUN_SECONDS",
+        "_MAY_RUN_SECONDS = 6 * 3600",
+        "_MAY_RUN_SECONDS = -1",
+        (f"{_PROOF_MAKES}test_a_run_that_may_live_elsewhere_stays_unless_it_is_named",),
+    ),
+    Mutant(
+        "a race of a proof holds although several won in a round",
+        11,
+        "Races._race_rounds",
+        "return set(won) == {1} and not others, found",
+        "return 1 in won and not others, found",
+        (f"{_PROVE}test_races.py",),
+    ),
+    Mutant(
+        "a proof holds with rows that the oracle has not",
+        6,
+        "table_claims",
+        "held = not missing and not surplus",
+        "held = not missing",
+        (f"{_PROVE}test_report.py",),
+    ),
+    Mutant(
+        "a proof holds with events that nobody accounts for",
+        6,
+        "ledger_claims",
+        "total >= events,",
+        "total > 0,",
+        (f"{_PROVE}test_report.py",),
+    ),
+    Mutant(
+        "a proof holds with rows of a forgotten person",
+        12,
+        "ledger_claims",
+        "found.erased and not any(found.of_person.values()),",
+        "found.erased,",
+        (f"{_PROVE}test_report.py",),
+    ),
+    Mutant(
+        "the report of a proof shows the account",
+        4,
+        "Report._hide",
+        "return _ACCOUNT.sub(_HIDDEN, text.replace(self.hidden",
+        "return str(text.replace(self.hidden",
+        (f"{_PROVE}test_report.py",),
     ),
     *JAVA_MUTANTS,
 )

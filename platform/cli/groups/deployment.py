@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.options import AsJson, LakeFile, RunningHome
 from tidegate.platform.cli.terminal import command_console
 
@@ -104,6 +106,41 @@ def stack(
         print_notification(lake, notification)
     else:
         run_stack_template(lake_file(lake), create or (), trust)
+
+
+@deployment.command()
+def prove(
+    policy: Annotated[bool, typer.Option("--policy", help="Only print the IAM policy that the command needs.")] = False,
+    files: Annotated[int, typer.Option(min=60, max=20_000, help="Number of files to land.")] = 1000,
+    quick: Annotated[bool, typer.Option("--quick", help="Kill fewer workers, and race less.")] = False,
+    budget: Annotated[float | None, typer.Option(min=0, help="Do not begin if it could spend more dollars.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Begin without a question.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave everything that the run made.")] = False,
+    report: Annotated[Path, typer.Option(help="Folder for the report, as HTML and as JSON.")] = Path(),
+    with_names: Annotated[
+        bool, typer.Option("--with-names", help="Let the report have names of buckets and the account.")
+    ] = False,
+    clean: Annotated[bool, typer.Option("--clean", help="Only remove what earlier runs left.")] = False,
+    run: Annotated[str | None, typer.Option(help="With --clean: the id of a run to remove, whatever its age.")] = None,
+    home: Annotated[Path, typer.Option(help="Folder for the local files of the runs.")] = Path(".tidegate/prove"),
+) -> None:
+    """Prove Tidegate in your own account or at your endpoint, and remove it again. Exit code 1 unless all claims held.
+
+    It makes a lake of its own, lands files with all that goes wrong, kills its workers, forgets a person, and compares
+    every row with an oracle.
+    """
+    from tidegate.platform.cli.commands.prove import Wish, ask_person, print_policy, run_prove
+    from tidegate.platform.cli.commands.prove_clean import run_prove_clean
+
+    if run is not None and not clean:
+        raise CommandError("--run is the id of a run to remove: add --clean")
+    if policy:
+        print_policy()
+        return
+    console = command_console(markup=True)
+    wish = Wish(files, quick, keep, with_names, report, budget, yes, home)
+    if not (run_prove_clean(console, home, run) if clean else run_prove(console, wish, ask_person)):
+        raise typer.Exit(1)
 
 
 @deployment.command()

@@ -74,6 +74,10 @@ class ConnectServer(ABC):
     def _environ(self, spark: Path) -> Mapping[str, str]:
         """Return the environment of the server with its token, which must not be on the command line or in a file."""
 
+    def _log_settings(self) -> str:
+        """Return the settings of the server's log."""
+        return log4j_properties()
+
     @property
     def alive(self) -> bool:
         """Whether the process of the server runs."""
@@ -98,7 +102,7 @@ class ConnectServer(ABC):
         self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         for folder in ("tmp/s3a", "derby", "warehouse"):
             (self.home / folder).mkdir(parents=True, exist_ok=True)
-        (self.home / "log4j2.properties").write_text(log4j_properties())
+        (self.home / "log4j2.properties").write_text(self._log_settings())
         properties = self.home / "spark.properties"
         properties.unlink(missing_ok=True)
         with open(os.open(properties, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:

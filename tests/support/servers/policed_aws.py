@@ -39,8 +39,17 @@ _OF_BUCKETS = {
     ("GET", "list-type"): "ListObjectsV2",
     ("GET", "notification"): "GetBucketNotificationConfiguration",
     ("GET", "policy"): "GetBucketPolicy",
+    ("PUT", ""): "CreateBucket",
+    ("DELETE", ""): "DeleteBucket",
+    ("PUT", "tagging"): "PutBucketTagging",
+    ("GET", "tagging"): "GetBucketTagging",
+    ("PUT", "notification"): "PutBucketNotificationConfiguration",
+    ("GET", "versions"): "ListObjectVersions",
+    ("GET", "uploads"): "ListMultipartUploads",
     ("POST", "delete"): "DeleteObjects",
 }
+#: What has tags when it is made needs a permission for them.
+_TAGGING = {"CreateQueue": Need("sqs:TagQueue", "queue"), "CreateTable": Need("dynamodb:TagResource", "table")}
 _COPIES = {"PutObject": "CopyObject", "UploadPart": "UploadPartCopy"}
 #: Those after which there is an object.
 _CREATES = ("s3:PutObject", "s3:CopyObject", "s3:CompleteMultipartUpload")
@@ -137,10 +146,12 @@ class PolicedAws(FaultProxy):
             return _of_sns(role, parse_qs(request.body.decode()))
         operation, query = _operation(request)
         bucket, key = _place(request.path)
+        if not bucket:
+            return [Asked(role, operation, need.action, "*") for need in CALLS[operation]]
         source = unquote(request.headers.get("x-amz-copy-source", "")).lstrip("/").partition("?")[0]
         holds = {
             "": True,
-            "versioned": "versionId" in query,
+            "versioned": "versionId" in query or b"<VersionId>" in request.body,
             "conditional": "If-Match" in request.headers,
             "tagged": bool(request.headers.get("x-amz-tagging")) or source in self._tagged,
         }
@@ -161,6 +172,8 @@ class PolicedAws(FaultProxy):
 
 def _operation(request: Request) -> tuple[str, dict[str, list[str]]]:
     query = parse_qs(urlsplit(request.path).query, keep_blank_values=True)
+    if not _place(request.path)[0]:
+        return "s3:ListBuckets", query
     known = _OF_OBJECTS if _place(request.path)[1] else _OF_BUCKETS
     said = next((word for method, word in known if method == request.method and word and word in query), "")
     name = known[request.method, said]
@@ -184,12 +197,15 @@ def _of_json(
 ) -> list[Asked]:
     service, _, name = target.rpartition(".")
     context: Mapping[str, str] = {}
-    if service == "AmazonSQS":
+    if name in ("ListQueues", "ListTables"):
+        place, kind = "*", "sqs" if name == "ListQueues" else "dynamodb"
+    elif service == "AmazonSQS":
         queue = body.get("QueueName") or body["QueueUrl"].rstrip("/").rpartition("/")[2]
         place, kind = f"arn:aws:sqs:{REGION}:{ACCOUNT}:{queue}", "sqs"
         context = queue_tags.get(queue, {})
     elif service.startswith("DynamoDB"):
-        place, kind = f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{body['TableName']}", "dynamodb"
+        table = body["TableName"] if "TableName" in body else body["ResourceArn"].rpartition("/")[2]
+        place, kind = f"arn:aws:dynamodb:{REGION}:{ACCOUNT}:table/{table}", "dynamodb"
         item = body.get("Key") or body.get("Item") or {"tablePath": body.get("ExpressionAttributeValues", {}).get(":p")}
         context = {"dynamodb:LeadingKeys": item["tablePath"]["S"]} if item["tablePath"] else {}
     elif service.startswith("ResourceGroupsTagging"):
@@ -202,6 +218,8 @@ def _of_json(
             Asked(role, f"glue:{name}", need.action, place) for need in CALLS[f"glue:{name}"] for place in _glue(body)
         ]
     needs: tuple[Need, ...] = CALLS[f"{kind}:{name}"]
+    if tagging := _TAGGING.get(name) if body.get("Tags") or body.get("tags") else None:
+        needs = (*needs, tagging)
     return [Asked(role, f"{kind}:{name}", need.action, place, context) for need in needs]
 
 

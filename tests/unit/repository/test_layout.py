@@ -44,7 +44,7 @@ VIEWS_BY_HAND = {
     "platform/lake/spark/temporary_view.py": "it makes the views of the other modules",
 }
 #: What puts the engine and Dagster's three folders together.
-COMPOSITION = {"cli", "component", "definitions", "demo", "launcher", "local", "testing"}
+COMPOSITION = {"cli", "component", "definitions", "demo", "launcher", "local", "prove", "testing"}
 #: Packages that import each other, and why.
 CIRCLES = [
     [f"tidegate.platform.bronze.prepare.{name}" for name in ("formats", "load", "table_columns")],  # one step of bronze

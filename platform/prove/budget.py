@@ -1,0 +1,90 @@
+"""What a run will spend at most: the requests that it plans, with a margin, at the published prices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tidegate.platform.core.costs.figures import FIGURES
+from tidegate.platform.core.costs.usage import Usage
+
+#: Tables of a run, and those of them with silver.
+_TABLES, _SILVER = 4, 3
+#: What is planned is multiplied by this: requests that are repeated, longer waits, more and smaller batches.
+_MARGIN = 3
+#: Requests that forgetting a person takes, and the comparison, per table: measured, and rounded up.
+_FORGET_WRITES, _FORGET_READS, _COMPARE_READS = 60, 150, 60
+#: Seconds that a run waits for messages, and receives in a second.
+_WAITING_SECONDS, _RECEIVES = 300, 2
+#: Requests of the races, by class.
+_RACE_WRITES, _RACE_READS = 900, 500
+
+
+@dataclass(frozen=True)
+class Requests:
+    """Requests by class, as they are billed.
+
+    Attributes:
+        s3_writes: PUT, COPY, POST and LIST.
+        s3_reads: GET and HEAD.
+        sqs: requests of SQS.
+        dynamodb_writes: write request units.
+        dynamodb_reads: read request units.
+    """
+
+    s3_writes: float = 0
+    s3_reads: float = 0
+    sqs: float = 0
+    dynamodb_writes: float = 0
+    dynamodb_reads: float = 0
+
+    def __add__(self, other: Requests) -> Requests:
+        return Requests(
+            self.s3_writes + other.s3_writes,
+            self.s3_reads + other.s3_reads,
+            self.sqs + other.sqs,
+            self.dynamodb_writes + other.dynamodb_writes,
+            self.dynamodb_reads + other.dynamodb_reads,
+        )
+
+    @property
+    def usage(self) -> Usage:
+        """The requests as the prices know them. What runs on the own machine is not billed."""
+        return Usage(self.s3_writes, self.s3_reads, self.sqs, self.dynamodb_writes, self.dynamodb_reads)
+
+    def dollars(self, figures: Mapping[str, float] = FIGURES) -> float:
+        """Return the price in dollars."""
+        return sum(self.usage.dollars(figures).values())
+
+
+def planned_batches(files: int, kills: int) -> int:
+    """Return how many batches and merges a run makes at most: of three waves, and those that the kills cause."""
+    return (_TABLES + _SILVER) * (3 + files // 200 + kills)
+
+
+def batch_requests(batches: float, figures: Mapping[str, float] = FIGURES) -> Requests:
+    """Return the requests of batches and merges, without their files, as they were measured for `tidegate cost`."""
+    used = Usage.batch_usage(figures).multiply(batches)
+    return Requests(used.s3_writes, used.s3_reads, 0, used.dynamodb_writes, used.dynamodb_reads)
+
+
+def plan_requests(files: int, kills: int, figures: Mapping[str, float] = FIGURES) -> Requests:
+    """Return the requests that a run plans, with the margin.
+
+    Args:
+        files: number of files.
+        kills: how often a worker is killed, and another one begins.
+    """
+    batches = planned_batches(files, kills)
+    events = files + batches * 3  # the log of a registered table is in the bucket that notifies
+    lists = math.ceil((files + batches * 12) / 1000) * 4
+    planned = batch_requests(batches, figures) + Requests(
+        # A PUT by the producer, a manifest, an intake log; and lists.
+        s3_writes=files * 1.3 + events * 0.3 + lists + _RACE_WRITES + _FORGET_WRITES * (_TABLES + _SILVER),
+        # A HEAD or GET when a run looks, a read when it loads.
+        s3_reads=files * 3 + _RACE_READS + (_FORGET_READS + _COMPARE_READS) * (_TABLES + _SILVER),
+        sqs=events * figures["message_sqs_requests"] + _WAITING_SECONDS * _RECEIVES,
+    )
+    each = (planned.s3_writes, planned.s3_reads, planned.sqs, planned.dynamodb_writes, planned.dynamodb_reads)
+    return Requests(*(math.ceil(number * _MARGIN) for number in each))

@@ -1,0 +1,86 @@
+"""The names of what a run of `tidegate prove` makes, and the marker by which it is found again."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from dataclasses import dataclass
+
+PREFIX = "tidegate-prove-"
+#: Key of the tag that everything has which a run made. Its value is `<id>:<epoch seconds>`.
+MARKER = "tidegate-prove"
+#: The object that marks a bucket at an endpoint that has no tags of buckets.
+MARKER_KEY = "tidegate-prove.txt"
+
+_NAME = re.compile(rf"{PREFIX}([0-9a-f]{{10}})(?:-landing|-lake|-dlq)?")
+_VALUE = re.compile(r"([0-9a-f]{10}):(\d{1,12})")
+
+
+@dataclass(frozen=True)
+class RunNames:
+    """The names of one run.
+
+    Attributes:
+        id: ten hexadecimal digits.
+    """
+
+    id: str
+
+    @classmethod
+    def draw(cls) -> RunNames:
+        """Return names that nobody has."""
+        return cls(secrets.token_hex(5))
+
+    @property
+    def base(self) -> str:
+        """The prefix with the id: the name of the event queue and of the commit table."""
+        return f"{PREFIX}{self.id}"
+
+    @property
+    def landing(self) -> str:
+        """The bucket of the files."""
+        return f"{self.base}-landing"
+
+    @property
+    def lake(self) -> str:
+        """The bucket of the lake."""
+        return f"{self.base}-lake"
+
+    @property
+    def dlq(self) -> str:
+        """The dead-letter queue."""
+        return f"{self.base}-dlq"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a marker says.
+
+    Attributes:
+        id: of the run.
+        made: epoch seconds.
+    """
+
+    id: str
+    made: int
+
+    @classmethod
+    def begin_run(cls, names: RunNames) -> Mark:
+        """Return the marker of a run that begins."""
+        return cls(names.id, int(time.time()))
+
+    @classmethod
+    def parse(cls, text: str) -> Mark | None:
+        """Return the marker of a text; None if the text is not one."""
+        found = _VALUE.fullmatch(text.strip())
+        return cls(found[1], int(found[2])) if found else None
+
+    def __str__(self) -> str:
+        return f"{self.id}:{self.made}"
+
+
+def run_of(name: str) -> str | None:
+    """Return the id of the run that a name belongs to; None for a name that no run gives."""
+    found = _NAME.fullmatch(name)
+    return found[1] if found else None

@@ -1,0 +1,333 @@
+"""Makes what a run needs, finds what runs have made, and removes it. Nothing without a marker of ours is removed."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from tidegate.platform.cloud.commit_table import CommitTable
+from tidegate.platform.cloud.requirements import WantedResources
+from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.errors import UnavailableError
+from tidegate.platform.core.wording import first_line
+from tidegate.platform.lake.aws.answers import code_of, status_of
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.prove.names import MARKER, MARKER_KEY, PREFIX, Mark, RunNames, run_of
+from tidegate.platform.prove.policy import missing_permission
+
+_NO_TAGS = ("NotImplemented", "MethodNotAllowed", "XNotImplemented")
+_DENIED = ("AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "403")
+#: SQS shows a queue for a minute after its end.
+_GONE_WITHIN = 90.0
+_PER_CALL = 1000
+
+
+class CannotMake(UnavailableError):
+    """Something that the run needs cannot be made. The message says what to do."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A resource that carries a marker of ours.
+
+    Attributes:
+        kind: `bucket`, `queue` or `table`.
+        name: its name.
+        mark: its marker.
+    """
+
+    kind: str
+    name: str
+    mark: Mark
+
+
+@dataclass(frozen=True)
+class Left:
+    """A resource that could not be removed, or that has our kind of name and no marker.
+
+    Attributes:
+        why: as a sentence.
+        command: removes it by hand.
+    """
+
+    kind: str
+    name: str
+    why: str
+    command: str
+
+
+class Resources:
+    """The resources of runs in one account and region, or at one endpoint.
+
+    Args:
+        aws: clients.
+    """
+
+    def __init__(self, aws: Aws) -> None:
+        self.aws = aws
+        self.s3, self.sqs, self.dynamodb = aws.client("s3"), aws.client("sqs"), aws.client("dynamodb")
+        #: Why the buckets of this endpoint notify no queue; None if they do.
+        self.no_notifications: str | None = None
+
+    def make(self, names: RunNames, config: LakeConfig, *, commit_table: bool) -> None:
+        """Make everything, each with its marker.
+
+        Args:
+            config: the lake.yaml of the run.
+            commit_table: whether the run's own Spark server needs a table for commits.
+
+        Raises:
+            CannotMake: AWS refuses something.
+        """
+        mark, wanted = Mark.begin_run(names), WantedResources.from_config(config)
+        with explained():
+            for bucket in wanted.every_bucket:
+                self._make_bucket(bucket, mark)
+            arn = self._make_queues(wanted, mark)
+            if commit_table:
+                self._make_table(replace(wanted.commit_table, name=names.base), mark)
+            policy = json.dumps(wanted.queue_policy(arn))
+            url = self.queue_url(names)
+            self.sqs.set_queue_attributes(QueueUrl=url, Attributes={"Policy": policy})
+            self._notify(names.landing, wanted.notification(arn))
+
+    def queue_url(self, names: RunNames) -> str:
+        """Return the URL of the event queue of a run."""
+        return str(self.sqs.get_queue_url(QueueName=names.base)["QueueUrl"])
+
+    def _make_bucket(self, name: str, mark: Mark) -> None:
+        region = self.s3.meta.region_name
+        place = {} if region == "us-east-1" else {"CreateBucketConfiguration": {"LocationConstraint": region}}
+        try:
+            self.s3.create_bucket(Bucket=name, **place)
+        except ClientError as error:
+            if code_of(error) in ("BucketAlreadyExists", "BucketAlreadyOwnedByYou"):
+                raise CannotMake(f"the bucket name {name} is taken: run `tidegate prove` again, for another") from None
+            raise
+        try:
+            tags = {"TagSet": [{"Key": MARKER, "Value": str(mark)}]}
+            self.s3.put_bucket_tagging(Bucket=name, Tagging=tags)
+        except ClientError as error:
+            if not _is_unknown(error):
+                raise
+            self.s3.put_object(Bucket=name, Key=MARKER_KEY, Body=str(mark).encode())
+
+    def _make_queues(self, wanted: WantedResources, mark: Mark) -> str:
+        """Make the event queue with its dead-letter queue. Returns its ARN."""
+        queue, tags = wanted.event_queue, {MARKER: str(mark)}
+        dead = self.sqs.create_queue(QueueName=queue.dlq, Attributes=queue.dlq_attributes(), tags=tags)["QueueUrl"]
+        own = queue.attributes(self._arn(dead))
+        return self._arn(self.sqs.create_queue(QueueName=queue.name, Attributes=own, tags=tags)["QueueUrl"])
+
+    def _arn(self, url: str) -> str:
+        found = self.sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])
+        return str(found["Attributes"]["QueueArn"])
+
+    def _make_table(self, table: CommitTable, mark: Mark) -> None:
+        tags = [{"Key": MARKER, "Value": str(mark)}]
+        self.dynamodb.create_table(**table.definition(), Tags=tags)
+        self.dynamodb.get_waiter("table_exists").wait(
+            TableName=table.name, WaiterConfig={"Delay": 1, "MaxAttempts": 60}
+        )
+        self.dynamodb.update_time_to_live(TableName=table.name, TimeToLiveSpecification=table.time_to_live())
+
+    def _notify(self, bucket: str, wanted: dict[str, Any]) -> None:
+        """Let the bucket notify the queue. An endpoint without notifications is noted."""
+        try:
+            self.s3.put_bucket_notification_configuration(
+                Bucket=bucket, NotificationConfiguration={"QueueConfigurations": [wanted]}
+            )
+        except ClientError as error:
+            if not _is_unknown(error):
+                raise
+            self.no_notifications = first_line(error)
+
+    def find(self) -> tuple[list[Found], list[Left]]:
+        """Return what runs have made, and what has such a name and no marker, which may be somebody else's.
+
+        Raises:
+            CannotMake: AWS refuses a list.
+        """
+        found: list[Found] = []
+        strange: list[Left] = []
+        with explained():
+            for kind, name in self._named_resources():
+                mark = self._mark(kind, name)
+                if mark is not None and mark.id == run_of(name):
+                    found.append(Found(kind, name, mark))
+                else:
+                    why = "it has no marker of `tidegate prove`, so it stays"
+                    strange.append(Left(kind, name, why, _command(kind, name)))
+        return found, strange
+
+    def _named_resources(self) -> Iterator[tuple[str, str]]:
+        """Yield the kind and the name of everything that is named like something of a run."""
+        buckets = [each["Name"] for each in self.s3.list_buckets().get("Buckets", [])]
+        pages = self.sqs.get_paginator("list_queues").paginate(QueueNamePrefix=PREFIX)
+        queues = [url.rpartition("/")[2] for page in pages for url in page.get("QueueUrls", [])]
+        tables = [name for page in self.dynamodb.get_paginator("list_tables").paginate() for name in page["TableNames"]]
+        for kind, names in (("bucket", buckets), ("queue", queues), ("table", tables)):
+            yield from ((kind, name) for name in names if run_of(name) is not None)
+
+    def _mark(self, kind: str, name: str) -> Mark | None:
+        try:
+            return Mark.parse(self._tags(kind, name).get(MARKER, ""))
+        except ClientError as error:
+            if not _is_gone(error):
+                raise
+            return None  # it went meanwhile
+
+    def _tags(self, kind: str, name: str) -> dict[str, str]:
+        if kind == "queue":
+            url = self.sqs.get_queue_url(QueueName=name)["QueueUrl"]
+            found = self.sqs.list_queue_tags(QueueUrl=url).get("Tags", {})
+            return dict(found)
+        if kind == "table":
+            arn = self.dynamodb.describe_table(TableName=name)["Table"]["TableArn"]
+            listed = self.dynamodb.list_tags_of_resource(ResourceArn=arn)["Tags"]
+            return {tag["Key"]: tag["Value"] for tag in listed}
+        try:
+            return {tag["Key"]: tag["Value"] for tag in self.s3.get_bucket_tagging(Bucket=name)["TagSet"]}
+        except ClientError as error:
+            if code_of(error) != "NoSuchTagSet" and not _is_unknown(error):
+                raise
+        try:
+            return {MARKER: self.s3.get_object(Bucket=name, Key=MARKER_KEY)["Body"].read().decode()}
+        except ClientError as error:
+            if not _is_gone(error):
+                raise
+            return {}
+
+    def remove(self, found: Iterable[Found], step: Callable[[str], None] = lambda _: None) -> list[Left]:
+        """Remove resources that carry a marker. Returns those that are left, with the reason.
+
+        Args:
+            step: called with the name of each resource before it is removed.
+        """
+        end = {"queue": self._remove_queue, "table": self._remove_table, "bucket": self._remove_bucket}
+        left = []
+        # Queues go first, so that nothing notifies them while buckets are emptied.
+        for each in sorted(found, key=lambda each: (list(end).index(each.kind), each.name)):
+            step(each.name)
+            try:
+                end[each.kind](each.name)
+            except (ClientError, BotoCoreError) as error:
+                if not (isinstance(error, ClientError) and _is_gone(error)):
+                    left.append(Left(each.kind, each.name, _why(error), _command(each.kind, each.name)))
+        return left
+
+    def _remove_queue(self, name: str) -> None:
+        self.sqs.delete_queue(QueueUrl=self.sqs.get_queue_url(QueueName=name)["QueueUrl"])
+
+    def _remove_table(self, name: str) -> None:
+        self.dynamodb.delete_table(TableName=name)
+
+    def _remove_bucket(self, name: str) -> None:
+        pages = self.s3.get_paginator("list_multipart_uploads").paginate(Bucket=name)
+        try:
+            for upload in [each for page in pages for each in page.get("Uploads", [])]:
+                self.s3.abort_multipart_upload(Bucket=name, Key=upload["Key"], UploadId=upload["UploadId"])
+        except ClientError as error:
+            if not _is_unknown(error):
+                raise
+        self._empty(name)
+        self.s3.delete_bucket(Bucket=name)
+
+    def _empty(self, bucket: str) -> None:
+        """Delete every object and version. The object that marks the bucket is the last."""
+        objects = self._versions(bucket)
+        marker = [each for each in objects if each["Key"] == MARKER_KEY]
+        others = [each for each in objects if each["Key"] != MARKER_KEY]
+        for chunk in (*_chunks(others), *_chunks(marker)):
+            answer = self.s3.delete_objects(Bucket=bucket, Delete={"Objects": chunk, "Quiet": True})
+            if errors := answer.get("Errors"):
+                code, message = str(errors[0].get("Code")), str(errors[0].get("Message"))
+                raise ClientError({"Error": {"Code": code, "Message": message}}, "DeleteObjects")
+
+    def _versions(self, bucket: str) -> list[dict[str, str]]:
+        try:
+            pages = self.s3.get_paginator("list_object_versions").paginate(Bucket=bucket)
+            every = [each for page in pages for kind in ("Versions", "DeleteMarkers") for each in page.get(kind, [])]
+            return [{"Key": each["Key"], "VersionId": each["VersionId"]} for each in every]
+        except ClientError as error:
+            if not _is_unknown(error):
+                raise
+        pages = self.s3.get_paginator("list_objects_v2").paginate(Bucket=bucket)
+        return [{"Key": each["Key"]} for page in pages for each in page.get("Contents", [])]
+
+    def remains(self, names: RunNames, within: float = _GONE_WITHIN) -> list[str]:
+        """Return what of a run is still there, after a wait: SQS shows a queue for a minute after its end."""
+        until = time.monotonic() + within
+        while there := [name for name, is_there in self._checks(names) if is_there()]:
+            if time.monotonic() > until:
+                break
+            time.sleep(min(2.0, within / 10))
+        return there
+
+    def _checks(self, names: RunNames) -> list[tuple[str, Callable[[], bool]]]:
+        return [
+            *((name, _exists(self.s3.head_bucket, Bucket=name)) for name in (names.landing, names.lake)),
+            *((name, _exists(self.sqs.get_queue_url, QueueName=name)) for name in (names.base, names.dlq)),
+            (names.base, _exists(self.dynamodb.describe_table, TableName=names.base)),
+        ]
+
+
+class explained:  # noqa: N801 - read as a sentence: with explained()
+    """Turns an error of AWS into the sentence that a person needs."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, ClientError) and _is_denied(error):
+            raise CannotMake(_why(error)) from error
+
+
+def _why(error: ClientError | BotoCoreError) -> str:
+    if isinstance(error, ClientError) and _is_denied(error):
+        return (
+            f"the permission {missing_permission(error)} is missing: `tidegate prove --policy` prints all that the "
+            "command needs"
+        )
+    return first_line(error)
+
+
+def _is_denied(error: ClientError) -> bool:
+    return code_of(error) in _DENIED or status_of(error) == 403
+
+
+def _is_unknown(error: ClientError) -> bool:
+    return code_of(error) in _NO_TAGS or status_of(error) in (405, 501)
+
+
+def _is_gone(error: ClientError) -> bool:
+    return status_of(error) == 404 or "NonExistentQueue" in code_of(error) or "NotFound" in code_of(error)
+
+
+def _exists(ask: Callable[..., Any], **what: str) -> Callable[[], bool]:
+    def exists() -> bool:
+        try:
+            answer = ask(**what)
+        except ClientError as error:
+            return not _is_gone(error)
+        return bool(answer.get("Table", {}).get("TableStatus") != "DELETING")
+
+    return exists
+
+
+def _chunks(objects: list[dict[str, str]]) -> Iterator[list[dict[str, str]]]:
+    for start in range(0, len(objects), _PER_CALL):
+        yield objects[start : start + _PER_CALL]
+
+
+def _command(kind: str, name: str) -> str:
+    return {
+        "bucket": f"aws s3 rb --force s3://{name}",
+        "queue": f'aws sqs delete-queue --queue-url "$(aws sqs get-queue-url --queue-name {name} --output text)"',
+        "table": f"aws dynamodb delete-table --table-name {name}",
+    }[kind]

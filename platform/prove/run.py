@@ -1,0 +1,480 @@
+"""Runs a proof end to end: resources, races, files, workers that are killed, the comparison, and the end of it all."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import platform
+import secrets
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from importlib import metadata
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+import yaml
+from botocore.exceptions import BotoCoreError, ClientError
+from pyspark.errors import PySparkException
+from rich.console import Console
+
+from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.errors import TidegateError, UnavailableError
+from tidegate.platform.core.wording import first_line, number_of
+from tidegate.platform.demo.progress import Stages
+from tidegate.platform.lake.settings import LAKE, Settings
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.session import probe
+from tidegate.platform.local.process.process import Process, spawn
+from tidegate.platform.local.spark.conf import SMALL_DATA
+from tidegate.platform.local.spark.deployment_server import default_memory
+from tidegate.platform.prove.budget import Requests, batch_requests
+from tidegate.platform.prove.claims import Claim
+from tidegate.platform.prove.comparison import Found, ledger_claims, read_lake, table_claims
+from tidegate.platform.prove.names import RunNames
+from tidegate.platform.prove.oracle import Oracle
+from tidegate.platform.prove.outcomes import Awaited, Outcomes, read_outcomes
+from tidegate.platform.prove.plan import PERSON, WAVES, Operation, make_plan
+from tidegate.platform.prove.producers import Producers
+from tidegate.platform.prove.races import QUICK, Races, RaceSize
+from tidegate.platform.prove.report import Report
+from tidegate.platform.prove.requests import (
+    Meter,
+    MeteredAws,
+    billed_requests,
+    counts_by_service,
+    percentile,
+    server_requests,
+)
+from tidegate.platform.prove.resources import Left, Resources
+from tidegate.platform.prove.server import ProofServer, commit_table_setting, s3_endpoint_settings
+from tidegate.platform.prove.tables import SECRET, lake_body
+from tidegate.platform.prove.worker import AWAITED, GAVE_UP, marker_file
+
+#: The seams at which workers die in the first wave, and while a person is forgotten.
+SEAMS = ("intake-stored", "prepare", "decide", "commit", "record-ledger", "record-manifests", "silver-merge")
+QUICK_SEAMS = ("decide", "commit")
+FORGET_SEAM = "forget-bronze"
+_WORKER_SECONDS, _SPARK_SECONDS = 1800.0, 180.0
+_MAX_MEMORY = 4096
+_KILLED = 128 + 9
+_VERSIONS = ("tidegate", "boto3", "pyspark", "pyarrow")
+
+
+@dataclass(frozen=True)
+class ProofOptions:
+    """What a person chose.
+
+    Attributes:
+        files: number of files.
+        quick: fewer kills, smaller races, and a Spark server with settings for little data.
+        keep: leave everything at the end.
+        with_names: whether the report may name buckets and the account.
+        folder: folder of the runs' local files.
+        remote: a Spark server that runs; None for one of the run's own.
+        planned: the requests that were announced.
+    """
+
+    files: int
+    quick: bool
+    keep: bool
+    with_names: bool
+    folder: Path
+    remote: SparkRemote | None
+    planned: Requests
+
+    @property
+    def seams(self) -> tuple[str, ...]:
+        """The seams at which workers die."""
+        return QUICK_SEAMS if self.quick else SEAMS
+
+
+def kills_of(*, quick: bool) -> int:
+    """Return how many workers a run kills."""
+    return len(QUICK_SEAMS if quick else SEAMS) + 1
+
+
+@contextmanager
+def held_run(folder: Path, id: str) -> Iterator[Path]:
+    """Make the folder of a run, and hold its lock while the run lives, so that `prove --clean` leaves it alone."""
+    home = folder / id
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "run.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield home
+
+
+def is_running(folder: Path, id: str) -> bool | None:
+    """Return whether a run of this machine lives; None if no run of this machine has the id."""
+    path = folder / id / "run.lock"
+    if not path.exists():
+        return None
+    with path.open() as lock:
+        return not _is_free(lock)
+
+
+def _is_free(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def run_proof(settings: Settings, options: ProofOptions, names: RunNames, console: Console) -> Report:
+    """Run a proof. Whatever happens, what it made is removed, unless it should be kept.
+
+    Args:
+        settings: the account or the endpoint.
+        names: of this run.
+
+    Raises:
+        CannotMake: AWS refuses what the run needs.
+    """
+    meter = Meter()
+    settings = replace(settings, aws=MeteredAws.from_aws(settings.aws, meter))
+    with held_run(options.folder, names.id) as home:
+        return Proof(settings, options, names, home, meter, console).run()
+
+
+@dataclass
+class Proof:
+    """One run.
+
+    Attributes:
+        claims: what was claimed and checked so far.
+        numbers: what was measured.
+    """
+
+    settings: Settings
+    options: ProofOptions
+    names: RunNames
+    home: Path
+    meter: Meter
+    console: Console
+    claims: list[Claim] = field(default_factory=list)
+    numbers: dict[str, Any] = field(default_factory=dict)
+    left: list[Left] = field(default_factory=list)
+    kills: list[str] = field(default_factory=list)
+    unreached: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    batches: int = 0
+    server: ProofServer | None = None
+    spark_version: str = ""
+
+    def run(self) -> Report:
+        """Run it all, and return the report."""
+        begun = time.monotonic()
+        self.resources = Resources(self.settings.aws)
+        try:
+            with Stages(self.console).show_bars() as stages:
+                self._prove(stages)
+        finally:
+            self._end()
+        self._note_count_spending()
+        self.numbers["seconds"] = round(time.monotonic() - begun, 1)
+        return Report(
+            self.claims, self.numbers, self._facts(), None if self.options.with_names else self.names.base, self.left
+        )
+
+    def _prove(self, stages: Stages) -> None:
+        lake_yaml = self.home / "lake.yaml"
+        lake_yaml.write_text(yaml.safe_dump(lake_body(self.names), sort_keys=False))
+        own = self.options.remote is None
+        with ExitStack() as running:
+            stage = stages.begin("Making buckets, queues and the table of commits, each with a marker")
+            self.resources.make(self.names, load_lake(lake_yaml, {}), commit_table=own)
+            stage.finish(f"names begin with {self.names.base}")
+            size = QUICK if self.options.quick else RaceSize()
+            stage = stages.begin("Racing the endpoint's conditional writes", 7)
+            races = Races(self.resources.s3, self.resources.dynamodb, self.names.lake, size)
+            self.claims += races.run(self.names.base if own else None, stage.advance)
+            stage.finish(f"{number_of(len(self.claims), 'claim')}, each by many threads")
+            if any(claim.id == "create-once" and not claim.held for claim in self.claims):
+                self.claims.append(_unchecked_lake())
+                return
+            try:
+                remote = self.options.remote or self._start_server(running, stages)
+                self._use_lake(stages, remote, lake_yaml)
+            except (TidegateError, ClientError, BotoCoreError, PySparkException) as error:
+                self.claims.append(_failed_run(error))
+
+    def _start_server(self, running: ExitStack, stages: Stages) -> SparkRemote:
+        s3, dynamodb = self.resources.s3.meta, self.resources.dynamodb.meta
+        more = commit_table_setting(self.names.base) | (SMALL_DATA if self.options.quick else {})
+        if self.settings.aws.endpoint_url is None and not is_amazon(s3.endpoint_url):
+            more |= s3_endpoint_settings(
+                s3.endpoint_url, None if is_amazon(dynamodb.endpoint_url) else dynamodb.endpoint_url
+            )
+        memory = f"{min(_MAX_MEMORY, int(default_memory()[:-1]))}m"
+        self.server = ProofServer(self.home / "spark", s3.region_name, self.settings.aws.endpoint_url, more, memory)
+        running.callback(self.server.stop)
+        stage = stages.begin("Starting a Spark server of its own")
+        self.server.start(_SPARK_SECONDS)
+        stage.finish("it answers")
+        return self.server.remote
+
+    def _use_lake(self, stages: Stages, remote: SparkRemote, lake_yaml: Path) -> None:
+        self.spark_version = probe(remote, 30.0)
+        environ = {**self.settings.environ, **remote.environ, LAKE: str(lake_yaml), SECRET: secrets.token_hex(16)}
+        settings = replace(self.settings, lake_yaml=lake_yaml, spark=remote, environ=environ)
+        operations = make_plan(self.options.files)
+        oracle = Oracle()
+        url = self.resources.queue_url(self.names)
+        notifies = self.resources.no_notifications is None
+        producers = Producers(self.resources.s3, self.resources.sqs, self.names.landing, url, notifies=notifies)
+        for wave in WAVES:
+            self._run_wave(stages, [each for each in operations if each.wave == wave], oracle, producers, environ)
+            self._require_budget()
+        stage = stages.begin("Comparing every table with the oracle")
+        with settings.open_lake() as lake:
+            outcomes, found = read_outcomes(lake), read_lake(lake)
+        expected = oracle.expect()
+        self.claims += table_claims(expected, found.tables)
+        self.claims += ledger_claims(expected, outcomes, found, len(operations))
+        self.claims += self._course_claims(found)
+        self._note_latencies(outcomes, producers, [each.key for each in operations if each.wave == WAVES[-1]])
+        stage.finish(f"{number_of(sum(rows.total() for rows in expected.tables.values()), 'row')} of the oracle")
+
+    def _run_wave(
+        self,
+        stages: Stages,
+        operations: Sequence[Operation],
+        oracle: Oracle,
+        producers: Producers,
+        environ: Mapping[str, str],
+    ) -> None:
+        wave = operations[0].wave
+        for each in operations:
+            if each.op == "put":
+                oracle.put(each.key, each.body)
+            elif each.op == "delete":
+                oracle.delete(each.key)
+        awaited = self.home / AWAITED
+        awaited.unlink(missing_ok=True)
+        if wave == WAVES[-1]:
+            stage = stages.begin("Single files arrive while a worker runs, some of a forgotten person", len(operations))
+            worker = self._spawn(environ)
+            try:
+                producers.trickle(operations, stage.advance)
+                _await_states(oracle, producers).write(awaited)
+                self._wait(worker)
+            finally:
+                worker.stop()
+            stage.finish(f"{number_of(len(operations), 'file')} in the tables")
+            return
+        stage = stages.begin(f"Wave {wave}: files, repeated and late events, bad files", len(operations))
+        producers.run(operations, stage.advance)
+        stage.finish(number_of(len(operations), "operation"))
+        _await_states(oracle, producers).write(awaited)
+        seams = self.options.seams if wave == WAVES[0] else ()
+        stage = stages.begin(f"Wave {wave}: workers ingest, and are killed", len(seams) + 1)
+        for seam in seams:
+            self._kill_at(seam, environ)
+            stage.advance()
+        self._finish_worker(environ)
+        stage.finish(f"{number_of(len(self.kills), 'worker')} killed by SIGKILL so far")
+        if wave == WAVES[-2]:
+            oracle.forget(PERSON)
+            stage = stages.begin("Forgetting a person")
+            self._kill_at(FORGET_SEAM, environ, "--forget", str(PERSON))
+            self._finish_worker(environ, "--forget", str(PERSON))
+            stage.finish("erased from bronze and silver")
+
+    def _spawn(self, environ: Mapping[str, str], *more: str) -> Process:
+        command = [sys.executable, "-m", "tidegate.platform.prove.worker", str(self.home), *more]
+        return spawn("ingest process", command, log=self.home / "worker.log", env=environ, cwd=self.home)
+
+    def _kill_at(self, seam: str, environ: Mapping[str, str], *more: str) -> None:
+        """Let a worker die at a seam. One that ends before it reaches the seam has nothing left to do there."""
+        if (
+            self._wait(self._spawn(environ, "--die-at", seam, *more)) == _KILLED
+            and marker_file(self.home, seam).exists()
+        ):
+            self.kills.append(seam)
+        else:
+            self.unreached.append(seam)
+
+    def _finish_worker(self, environ: Mapping[str, str], *more: str) -> None:
+        self._wait(self._spawn(environ, *more))
+
+    def _wait(self, worker: Process) -> int:
+        try:
+            code = worker.wait(_WORKER_SECONDS)
+        finally:
+            worker.stop()
+        if code == GAVE_UP:
+            self.missing = json.loads((self.home / "missing.json").read_text())
+        elif code not in (0, _KILLED):
+            raise UnavailableError(f"the ingest process ended with exit code {code}; {worker.log_hint}")
+        return code
+
+    def _course_claims(self, found: Found) -> list[Claim]:
+        notifies = self.resources.no_notifications is None
+        seams = ", ".join(self.kills) or "none"
+        more = f"; not reached: {', '.join(self.unreached)}" if self.unreached else ""
+        lacking = f", such as {self.missing[0]}" if self.missing else ""
+        return [
+            Claim(
+                "notifications",
+                "The bucket notifies the queue of every file",
+                "a notification of the bucket to the queue, and the events that came",
+                notifies,
+                f"{found.events.total()} events" if notifies else str(self.resources.no_notifications),
+                "the run sent the notifications itself. A lake there needs another sender of events, or lists prefixes",
+            ),
+            Claim(
+                "arrived",
+                "Every file arrived in its table or in quarantine",
+                "the last state of each key in the ledgers",
+                not self.missing,
+                f"{len(self.missing)} missing{lacking}",
+                "files wait for events that never came: lists would bring them, with a delay",
+            ),
+            Claim(
+                "killed-workers",
+                "Workers that are killed lose nothing and double nothing",
+                "SIGKILL of the ingest process after a step, then another process; the rows are compared above",
+                not self.unreached and all(claim.held for claim in self.claims if claim.id.startswith("rows-of-")),
+                f"killed after: {seams}{more}",
+                "a crash could lose or double rows: please report it, with this report",
+            ),
+        ]
+
+    def _note_latencies(self, outcomes: Outcomes, producers: Producers, keys: Sequence[str]) -> None:
+        seconds = [outcomes.recorded[key] - producers.put_at[key] for key in keys if key in outcomes.recorded]
+        self.numbers["put_to_row_seconds"] = _shares(seconds)
+        self.numbers["batch_seconds"] = _shares(outcomes.batch_seconds)
+        self.batches = outcomes.batches
+
+    def _end(self) -> None:
+        """Remove what the run made, unless it should be kept."""
+        if self.options.keep:
+            self.console.print(f"Kept: {self.names.base}. `tidegate prove --clean --run {self.names.id}` removes it")
+            return
+        self.console.print("Removing what the run made …")
+        found, _ = self.resources.find()
+        own = [each for each in found if each.mark.id == self.names.id]
+        self.left = self.resources.remove(own)
+        if not self.left:
+            remains = self.resources.remains(self.names)
+            self.left = [Left("resource", name, "it is still there", "tidegate prove --clean") for name in remains]
+        self.claims.append(_removal_claim(len(own), self.left))
+
+    def _counts(self) -> Counter[str]:
+        counts = Counter(self.meter.counts)
+        for path in self.home.glob("requests-*.json"):
+            counts.update(json.loads(path.read_text()))
+        return counts
+
+    def _count_spending(self) -> tuple[Requests, Counter[str], bool]:
+        """Return what is billed, the counts, and whether those of the Spark server are counted, not computed."""
+        counts = self._counts()
+        logged = server_requests(self.server.request_log) if self.server else None
+        if logged is None:
+            return billed_requests(counts) + batch_requests(self.batches * 2), counts, False
+        return billed_requests(counts + logged), counts + logged, True
+
+    def _require_budget(self) -> None:
+        spent, most = self._count_spending()[0].dollars(), self.options.planned.dollars()
+        if spent > most:
+            raise UnavailableError(f"stopped: ${spent:.4f} are spent, and at most ${most:.4f} were announced")
+
+    def _note_count_spending(self) -> None:
+        spent, counts, counted = self._count_spending()
+        dollars, most = spent.dollars(), self.options.planned.dollars()
+        self.numbers |= {
+            "requests": counts_by_service(counts),
+            "spark_requests": "counted" if counted else "computed from the number of batches",
+            "dollars": round(dollars, 6),
+            "dollars_at_most": round(most, 6),
+            "request_seconds": {name: _shares(each) for name, each in sorted(self.meter.seconds.items())},
+        }
+        self.claims.append(
+            Claim(
+                "budget",
+                "The run spends at most what it said first",
+                "requests, counted by class, at the published prices of us-east-1",
+                dollars <= most,
+                f"${dollars:.4f} of ${most:.4f}",
+                "the plan of requests is wrong: please report it, with this report",
+            )
+        )
+
+    def _facts(self) -> dict[str, Any]:
+        s3 = self.resources.s3.meta
+        kind = "AWS" if is_amazon(s3.endpoint_url) else self._server_name()
+        names = {"names": self.names.base, "endpoint_url": s3.endpoint_url} if self.options.with_names else {}
+        return {
+            "endpoint": kind,
+            "region": s3.region_name,
+            "files": self.options.files,
+            "versions": {
+                **{name: metadata.version(name) for name in _VERSIONS},
+                "python": platform.python_version(),
+                "spark": self.spark_version,
+            },
+            **names,
+        }
+
+    def _server_name(self) -> str:
+        try:
+            answer = self.resources.s3.list_buckets(MaxBuckets=1)
+        except ClientError as error:
+            answer = error.response
+        headers = answer["ResponseMetadata"].get("HTTPHeaders", {})
+        return str(headers.get("server") or "unknown")
+
+
+def is_amazon(endpoint: str) -> bool:
+    """Return whether a URL is one of Amazon's."""
+    host = urlsplit(endpoint).hostname or ""
+    return host.endswith((".amazonaws.com", ".amazonaws.com.cn", ".api.aws"))
+
+
+def _await_states(oracle: Oracle, producers: Producers) -> Awaited:
+    states = oracle.expect().states
+    return Awaited(states, {key: producers.etags[key] for key in states if key in producers.etags})
+
+
+def _shares(seconds: Sequence[float]) -> dict[str, float | int]:
+    """Return the number of some durations, with their median and their 95th percentile in seconds."""
+    shares = {name: percentile(seconds, share) for name, share in (("p50", 0.5), ("p95", 0.95))}
+    return {"count": len(seconds), **{name: round(value, 4) for name, value in shares.items() if value is not None}}
+
+
+def _unchecked_lake() -> Claim:
+    return Claim(
+        "lake",
+        "A lake works there",
+        "it was not tried, because Tidegate refuses an endpoint without exclusive creations",
+        None,
+        "not checked",
+    )
+
+
+def _failed_run(error: Exception) -> Claim:
+    return Claim(
+        "lake",
+        "A lake works there",
+        "files were landed and ingested, until an error",
+        False,
+        first_line(error),
+        "what follows the error was not checked",
+    )
+
+
+def _removal_claim(count: int, left: Sequence[Left]) -> Claim:
+    names = "; ".join(f"{each.kind} {each.name}: {each.why}. {each.command}" for each in left)
+    return Claim(
+        "removed",
+        "Everything that the run made is removed",
+        "each resource with the marker of the run, and then a request for each name",
+        not left,
+        f"left: {names}" if left else number_of(count, "resource"),
+        "remove what is left with the commands above, or run `tidegate prove --clean` with more permissions",
+    )

@@ -1,0 +1,125 @@
+"""A whole proof: on the local AWS under the policy that it prints, and on moto, which nobody here wrote."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from tests.support.servers.policed_aws import PolicedAws
+from tidegate.platform.cli.commands.prove import Wish, run_prove
+from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.spark.remote import REMOTE
+from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
+from tidegate.platform.local.process.ports import LOOPBACK, accepts_connections, free_port
+from tidegate.platform.local.process.process import spawn
+from tidegate.platform.prove.policy import prove_statements
+from tidegate.platform.prove.resources import Resources
+
+pytestmark = pytest.mark.timeout(400)
+
+FILES = 60
+#: The claims on tables and files, which hold wherever the claims of races hold.
+OF_THE_LAKE = {
+    "rows-of-bronze-orders",
+    "rows-of-silver-orders",
+    "rows-of-bronze-customers",
+    "rows-of-silver-customers",
+    "rows-of-bronze-products",
+    "rows-of-bronze-accounts",
+    "rows-of-silver-accounts",
+    "quarantine",
+    "events",
+    "forgotten",
+    "notifications",
+    "arrived",
+    "killed-workers",
+    "removed",
+    "budget",
+}
+OF_RACES = {
+    "create-once",
+    "complete-once",
+    "enter-once",
+    "delete-if-match",
+    "copy-if-match",
+    "read-after-write",
+    "list-after-write",
+}
+
+
+@pytest.fixture(scope="module")
+def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Yield the endpoint of moto's server."""
+    port = free_port()
+    log = tmp_path_factory.mktemp("moto") / "moto.log"
+    server = spawn("moto's server", [sys.executable, "-m", "moto.server", "-H", LOOPBACK, "-p", str(port)], log=log)
+    end = time.monotonic() + 60
+    while not accepts_connections(port, 0.2):
+        assert time.monotonic() < end, server.tail()
+    yield f"http://{LOOPBACK}:{port}"
+    server.stop()
+
+
+def prove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, endpoint: str, key: str) -> tuple[bool, dict[str, Any], str]:
+    """Run the command. Returns whether it succeeds, its report, and what it printed."""
+    environ = {"AWS_ENDPOINT_URL": endpoint, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": "test"}
+    for name, value in {**environ, "AWS_REGION": REGION, "AWS_EC2_METADATA_DISABLED": "true"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv(REMOTE, raising=False)
+    console = Console(file=io.StringIO(), width=400, no_color=True)
+    wish = Wish(FILES, True, False, False, tmp_path / "report", 1.0, True, tmp_path / "runs")
+    held = run_prove(console, wish, lambda _: False)
+    (data,) = (tmp_path / "report").glob("*.json")
+    assert isinstance(console.file, io.StringIO)
+    return held, json.loads(data.read_text()), console.file.getvalue()
+
+
+def failures(report: dict[str, Any]) -> dict[str, str]:
+    return {claim["id"]: claim["found"] for claim in report["claims"] if not claim["held"]}
+
+
+def test_a_proof_holds_on_the_local_aws_under_its_printed_policy(
+    local_aws: LocalAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with PolicedAws(local_aws.endpoint, {"prover": prove_statements()}) as policed:
+        held, report, said = prove(tmp_path, monkeypatch, policed.endpoint, "prover")
+    assert (failures(report), held) == ({}, True), said
+    assert (policed.refused, policed.unknown) == ({}, {})
+    assert {claim["id"] for claim in report["claims"]} == OF_THE_LAKE | OF_RACES
+    assert report["format"] == 1
+    numbers = report["numbers"]
+    assert numbers["spark_requests"] == "counted"
+    assert numbers["requests"]["S3"]["PutObject"] > FILES
+    assert numbers["requests"]["DynamoDB"]["Request"] > 20
+    assert 0 < numbers["dollars"] <= numbers["dollars_at_most"]
+    assert numbers["put_to_row_seconds"]["count"] == 6
+    # What a person shares names nothing of the account.
+    (page,) = (tmp_path / "report").glob("*.html")
+    (id,) = [path.name for path in (tmp_path / "runs").iterdir()]
+    for text in (page.read_text(), json.dumps(report)):
+        assert id not in text
+        assert ACCOUNT not in text
+    assert not re.search(r"src=|href=|url\(|@import", page.read_text())
+    left = Resources(
+        Aws(endpoint_url=local_aws.endpoint, region_name=REGION, aws_access_key_id="test", aws_secret_access_key="test")
+    )
+    assert [each for each in left.find()[0] if each.mark.id == id] == []
+
+
+def test_on_moto_exactly_the_claim_fails_that_moto_does_not_hold(
+    moto: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, report, said = prove(tmp_path, monkeypatch, moto, "test")
+    assert failures(report) == {"copy-if-match": "another etag: not refused; its own etag: copied"}, said
+    assert not held
+    assert "after_load` can only keep or tag" in said
+    assert "Werkzeug" in report["endpoint"]

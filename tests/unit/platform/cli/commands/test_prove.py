@@ -1,0 +1,68 @@
+"""`tidegate prove` before it makes anything: what it says, and when it refuses."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from tidegate.platform.cli.commands.prove import Wish, ask_person, run_prove
+from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cli.main import app
+
+
+@pytest.fixture(autouse=True)
+def region(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("AWS_ENDPOINT_URL", "AWS_PROFILE", "SPARK_REMOTE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+
+
+def prove(tmp_path: Path, *, budget: float | None = None, yes: bool = False, answer: bool = False) -> tuple[bool, str]:
+    console = Console(file=io.StringIO(), width=400, no_color=True)
+    wish = Wish(1000, False, False, False, tmp_path, budget, yes, tmp_path)
+    done = run_prove(console, wish, lambda _: answer)
+    assert isinstance(console.file, io.StringIO)
+    return done, console.file.getvalue()
+
+
+def test_it_says_what_it_spends_at_most_and_makes_nothing_after_a_no(tmp_path: Path) -> None:
+    done, said = prove(tmp_path)
+    assert done
+    assert "It spends at most $0." in said
+    assert "Nothing was made." in said
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_budget_that_is_too_small_is_refused_before_the_question(tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match=r"the run could spend \$0\.\d{4}, and --budget allows \$0\.0010: raise it"):
+        prove(tmp_path, budget=0.001, yes=True)
+
+
+def test_without_a_terminal_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    with pytest.raises(CommandError, match="there is no terminal: add --yes"):
+        ask_person("Begin?")
+
+
+def test_a_run_is_named_only_to_be_removed() -> None:
+    result = CliRunner().invoke(app, ["prove", "--run", "0123456789"])
+    assert isinstance(result.exception, CommandError)
+    assert "add --clean" in str(result.exception)
+
+
+def test_the_policy_needs_nothing_to_be_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_REGION")
+    result = CliRunner().invoke(app, ["prove", "--policy"])
+    assert result.exit_code == 0, result.output
+    assert [each["Sid"] for each in json.loads(result.output)["Statement"]] == [
+        "Buckets",
+        "Objects",
+        "Queues",
+        "CommitTable",
+        "FindRuns",
+    ]

@@ -1,0 +1,92 @@
+"""What a proof says that it spends, and how requests are billed."""
+
+from __future__ import annotations
+
+from tidegate.platform.prove.budget import Requests, batch_requests, plan_requests
+from tidegate.platform.prove.requests import billed_requests, count_logged, counts_by_service, percentile
+
+PRICES = {
+    "s3_write": 5.0,
+    "s3_read": 0.5,
+    "sqs_request": 0.25,
+    "dynamodb_write": 2.0,
+    "dynamodb_read": 1.0,
+    "utilization": 1.0,
+    "vcpu_hour": 9.0,
+    "core_gigabytes": 1.0,
+    "gigabyte_hour": 9.0,
+}
+
+
+def test_the_price_is_that_of_each_class_and_nothing_for_the_own_machine() -> None:
+    assert Requests(1, 2, 4, 8, 16).dollars(PRICES) == 5 + 1 + 1 + 16 + 16
+
+
+def test_more_files_and_more_kills_cost_more() -> None:
+    assert plan_requests(1000, 3).dollars() < plan_requests(2000, 3).dollars()
+    assert plan_requests(1000, 3).dollars() < plan_requests(1000, 8).dollars()
+
+
+def test_a_run_of_a_thousand_files_costs_cents() -> None:
+    assert 0.01 < plan_requests(1000, 8).dollars() < 0.25
+
+
+def test_a_batch_takes_the_requests_that_were_measured() -> None:
+    assert batch_requests(2) == Requests(28, 24, 0, 8, 6)
+
+
+def test_requests_are_billed_by_class_and_deletes_are_free() -> None:
+    counts = {
+        "s3.PutObject": 1,
+        "s3.ListObjectsV2": 2,
+        "s3.CopyObject": 4,
+        "s3.GetObject": 8,
+        "s3.HeadObject": 16,
+        "s3.DeleteObject": 32,
+        "s3.DeleteObjects": 64,
+        "sqs.ReceiveMessage": 3,
+        "dynamodb.PutItem": 5,
+        "dynamodb.Query": 7,
+        "dynamodb.Request": 9,
+        "sts.GetCallerIdentity": 11,
+    }
+    assert billed_requests(counts) == Requests(7, 24, 3, 14, 7)
+    assert counts_by_service({"s3.GetObject": 1, "s3.PutObject": 2}) == {"S3": {"PutObject": 2, "GetObject": 1}}
+
+
+def test_the_requests_of_a_server_are_counted_by_its_log() -> None:
+    def sent(method: str, headers: str = "Host", query: str = "") -> str:
+        return (
+            f"Sending Request: DefaultSdkHttpFullRequest(httpMethod={method}, protocol=https, host=h, port=443, "
+            f"encodedPath=/k, headers=[{headers}], queryParameters=[{query}])"
+        )
+
+    lines = [
+        sent("GET"),
+        sent("GET", query="list-type, prefix"),
+        sent("PUT"),
+        sent("PUT", "Host, x-amz-copy-source"),
+        sent("HEAD"),
+        sent("DELETE"),
+        sent("POST", query="delete"),
+        sent("POST", query="uploads"),
+        sent("POST", "Host, X-Amz-Target"),
+        "Received successful response: 200",
+    ]
+    assert count_logged(lines) == {
+        "s3.GetObject": 1,
+        "s3.ListObjectsV2": 1,
+        "s3.PutObject": 1,
+        "s3.CopyObject": 1,
+        "s3.HeadObject": 1,
+        "s3.DeleteObject": 1,
+        "s3.DeleteObjects": 1,
+        "s3.Upload": 1,
+        "dynamodb.Request": 1,
+    }
+
+
+def test_a_percentile_is_a_value_that_was_measured() -> None:
+    assert percentile([], 0.5) is None
+    assert percentile([3.0, 1.0, 2.0], 0.5) == 2.0
+    assert percentile(range(100), 0.95) == 95
