@@ -86,7 +86,7 @@ def spark(
     from tidegate.platform.local.spark.deployment_server import DeployedSettings, default_memory
 
     if print_for is not None:
-        print_settings(print_for)
+        print_settings(print_for, lake)
         return
     more = parse_settings(conf or ())
     wanted = DeployedSettings("", None, host, port, master, memory or default_memory(), more)
