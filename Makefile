@@ -90,7 +90,7 @@ spark-4.1: $(SPARK_4_1)/.installed $(DIST_4_1)/.built ## Run the JUnit tests and
 mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched $(S3PROXY)/.fetched ## Mutation tests: break each invariant in turn; some test must fail (ARGS="a word of its name")
 	$(BIN)/python -m tests.mutants $(ARGS)
 
-soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched $(S3PROXY)/.fetched ## Soak test: every generated test with many courses, half an hour of lost messages and kills, racing writers (ARGS="--seed N": others)
+soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched $(S3PROXY)/.fetched ## Soak test: every generated test with many courses, half an hour of lost messages and kills, racing writers (ARGS="--seed N": others; ARGS="--commits s3": on a lake without DynamoDB)
 	cd platform/jvm && mvn -B -ntp --strict-checksums test -Dsoak=true
 	$(BIN)/python -m pytest -s --soak $(ARGS)
 

@@ -43,7 +43,7 @@ def build_costs(config: LakeConfig) -> list[dg.AssetsDefinition]:
     @long_run
     def lake_costs(context: dg.AssetExecutionContext, lake: LakeResource) -> dg.MaterializeResult[Any]:
         now = datetime.now(UTC)
-        figures = cost_figures(spec, folder_of(lake.lake_yaml), now)
+        figures = cost_figures(spec, folder_of(lake.lake_yaml), now, config.lake.commits)
         costs = table_costs(lake.open(), figures, now, spec.months, spec.fresh)
         configured = [table for table in costs.tables if table.table_key in pages]
         for table in configured[:_MAX_PAGES]:

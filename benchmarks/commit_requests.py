@@ -184,7 +184,7 @@ def main() -> None:
             aws_access_key_id=keys["AWS_ACCESS_KEY_ID"], aws_secret_access_key=keys["AWS_SECRET_ACCESS_KEY"]
         )
         boto3.client("s3", endpoint_url=aws.endpoint, region_name=REGION).create_bucket(Bucket=BUCKET)
-        names = [chosen.select_suppressed] if chosen.select_suppressed else list(VARIANTS)
+        names = [chosen.only] if chosen.only else list(VARIANTS)
         print(json.dumps([measure(home, aws, name, chosen.commits) for name in names], indent=2))
 
 

@@ -240,7 +240,7 @@ def main() -> None:
     parser.add_argument("--only", choices=["variant"], help="measure only these")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine:
-        if chosen.select_suppressed:
+        if chosen.only:
             print(json.dumps(_variants(machine, chosen.rows, chosen.files), indent=2))
         else:
             print(json.dumps(measure(machine, chosen.rows, chosen.files, chosen.megabytes), indent=2))

@@ -195,7 +195,7 @@ def main() -> None:
     parser.add_argument("--only", choices=MODES, help="one mode")
     parser.add_argument("--no-requests", action="store_true", help="costs alone")
     chosen = parser.parse_args()
-    modes = [chosen.select_suppressed] if chosen.select_suppressed else list(MODES)
+    modes = [chosen.only] if chosen.only else list(MODES)
     tables = [{"name": mode, "prefix": f"s3://landing/{mode}/", "mode": mode} for mode in modes]
     for table in tables:
         if table["name"] == "load":

@@ -194,7 +194,7 @@ def main() -> None:
     parser.add_argument("--waiting", type=int, help="number of waiting files; measures memory only")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as home, Machine(Path(home)) as machine:
-        kinds = [chosen.select_suppressed] if chosen.select_suppressed else list(KINDS)
+        kinds = [chosen.only] if chosen.only else list(KINDS)
         if chosen.waiting:
             print(json.dumps(memory(machine, kinds[0], chosen.waiting), indent=2))
             return

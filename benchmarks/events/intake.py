@@ -123,7 +123,7 @@ def main() -> None:
     with ExitStack() as running:
         home = Path(running.enter_context(tempfile.TemporaryDirectory()))
         machine = running.enter_context(Machine(home))
-        for server in [chosen.select_suppressed] if chosen.select_suppressed else SERVERS:
+        for server in [chosen.only] if chosen.only else SERVERS:
             queues = machine.aws.endpoint
             if server == "elasticmq":
                 queues = running.enter_context(elasticmq(home / "elasticmq"))

@@ -95,6 +95,8 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
     until = time.monotonic() + READS_SECONDS
     done: list[BatchResult] = []
     first, present = True, table
+    if other := table.lake.other_log_store():
+        listener.log(f"WARNING: {other}")
     if options.listing:
         for line in table.lake.drift(table):
             listener.log(f"WARNING: {line}")

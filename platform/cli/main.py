@@ -14,6 +14,7 @@ from tidegate.platform.cli.aws_errors import explain_aws
 from tidegate.platform.cli.environment import platform_hints
 from tidegate.platform.cli.groups.catalog import catalogs
 from tidegate.platform.cli.groups.changes import changes
+from tidegate.platform.cli.groups.commits import commits
 from tidegate.platform.cli.groups.demo import demos
 from tidegate.platform.cli.groups.deployment import deployment
 from tidegate.platform.cli.groups.inventory import inventories
@@ -36,6 +37,7 @@ for _group in (processes, deployment, questions):
 app.add_typer(inventories, name="inventory")
 app.add_typer(catalogs, name="catalog")
 app.add_typer(jars, name="jars")
+app.add_typer(commits, name="commits")
 app.add_typer(changes)
 
 

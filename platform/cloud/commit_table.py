@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tidegate.platform.core.config.lake import LakeConfig
+
 
 @dataclass(frozen=True, slots=True)
 class CommitTable:
@@ -32,3 +34,8 @@ class CommitTable:
     def time_to_live(self) -> dict[str, Any]:
         """Return the expiry of items as DynamoDB's UpdateTimeToLive takes it."""
         return {"Enabled": True, "AttributeName": self.expiry}
+
+
+def wanted_commit_table(config: LakeConfig) -> CommitTable | None:
+    """Return the DynamoDB table that a lake needs; None if only S3's conditional writes coordinate its commits."""
+    return CommitTable() if config.lake.commits == "dynamodb" else None

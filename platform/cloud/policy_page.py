@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from tidegate.platform.cloud.arns import Address
+from tidegate.platform.cloud.commit_table import CommitTable
 from tidegate.platform.cloud.requirements import MAX_RECEIVES, QUEUE_ATTRIBUTES, RECEIVE_COUNT, REDRIVE, WantedResources
 from tidegate.platform.cloud.roles.roles import ROLES, policy
 from tidegate.platform.core.config.lake import LakeConfig
@@ -53,9 +54,9 @@ def _part(config: LakeConfig, what: str) -> str:
         case "notification":
             return _json({"QueueConfigurations": [wanted.notification(arn)]})
         case "commit-table":
-            return _json(wanted.commit_table.definition())
+            return _json(CommitTable().definition())
         case "commit-table-expiry":
-            return _json(wanted.commit_table.time_to_live())
+            return _json(CommitTable().time_to_live())
     role, _, kind = what.partition("-")
     if role not in ROLES or kind not in ("policy", "reasons"):
         raise BadSetting(f"nothing prints {what!r}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.platform.cloud.arns import Address
-from tidegate.platform.cloud.commit_table import CommitTable
+from tidegate.platform.cloud.commit_table import CommitTable, wanted_commit_table
 from tidegate.platform.cloud.log_policy import log_policies
 from tidegate.platform.core.config.lake import LakeConfig, QueueSpec
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -155,7 +155,7 @@ class WantedResources:
         buckets: source buckets. Their events go to the event queue.
         lake_root: `s3://` URI of Tidegate's own objects. Its bucket sends no notifications.
         event_queue: the queue that gets the events.
-        commit_table: the table that coordinates commits.
+        commit_table: the table that coordinates commits; None if there is none.
         topics: topics of routes.
         destinations: queues of routes. Queues that a route finds by a tag are not among them.
         outputs: buckets of outputs. They send no notifications.
@@ -166,7 +166,7 @@ class WantedResources:
     lake_root: str = "s3://tidegate-lake/lake"
     event_queue: WantedQueue = WantedQueue("tidegate-events", "tidegate-events-dlq")
     row_queues: tuple[WantedQueue, ...] = ()
-    commit_table: CommitTable = field(default_factory=CommitTable)
+    commit_table: CommitTable | None = field(default_factory=CommitTable)
     topics: tuple[WantedTopic, ...] = ()
     destinations: tuple[WantedDestination, ...] = ()
     outputs: tuple[str, ...] = ()
@@ -184,6 +184,7 @@ class WantedResources:
             config.lake.root,
             WantedQueue.from_spec(config.queues[0]),
             rows,
+            wanted_commit_table(config),
             topics=tuple(map(WantedTopic, topics)),
             destinations=tuple(map(WantedDestination, queues)),
             outputs=tuple(S3Address.parse(folder).bucket for folder in config.output_roots),

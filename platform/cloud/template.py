@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from tidegate.platform.cloud.arns import Address
+from tidegate.platform.cloud.commit_table import CommitTable
 from tidegate.platform.cloud.log_policy import log_policies
 from tidegate.platform.cloud.requirements import (
     DEAD_LETTER_ARN,
@@ -73,11 +74,13 @@ def stack_template(config: LakeConfig, created: Collection[str], trust: Trust) -
     resources |= {
         resource_id("Bucket", name): _source_bucket(name, wanted, events) for name in config.buckets if name in created
     }
-    resources["CommitTable"] = _commit_table(wanted)
+    table = wanted.commit_table
+    if table is not None:
+        resources["CommitTable"] = _commit_table(table)
+        resources |= _lost_commits()
     roles = _roles(bound, trust)
     resources |= roles
     resources |= _log_policies(bound, created, roles)
-    resources |= _lost_commits()
     watched = alarms(config)["Resources"] if config.metrics is not None else {}
     resources |= watched
     if len(resources) > _MAX_RESOURCES:
@@ -89,7 +92,7 @@ def stack_template(config: LakeConfig, created: Collection[str], trust: Trust) -
         {
             "AWSTemplateFormatVersion": "2010-09-09",
             "Description": f"The Tidegate lake {config.lake.root}",
-            **_parameters(),
+            **_parameters(with_table=table is not None),
             "Resources": resources,
             "Outputs": _outputs(events, roles),
         }
@@ -97,25 +100,25 @@ def stack_template(config: LakeConfig, created: Collection[str], trust: Trust) -
     return found
 
 
-def _parameters() -> dict[str, Any]:
-    """Return what a person may choose when the stack is made, and the conditions that follow."""
-    return {
-        "Parameters": {
-            "Topic": _text("ARN of the SNS topic that alarms notify; may be empty"),
-            "SparkLogGroup": _text("Log group of `tidegate spark`; empty for no alarm on lost commits"),
-            "CommitTableState": {
-                "Type": "String",
-                "Default": "make",
-                "AllowedValues": ["make", "exists"],
-                "Description": "exists: another lake of this account and region has made the table",
-            },
-        },
-        "Conditions": {
-            "HasTopic": _is_given("Topic"),
-            "HasSparkLogGroup": _is_given("SparkLogGroup"),
-            "MakesCommitTable": {"Fn::Equals": [{"Ref": "CommitTableState"}, "make"]},
-        },
-    }
+def _parameters(*, with_table: bool) -> dict[str, Any]:
+    """Return what a person may choose when the stack is made, and the conditions that follow.
+
+    Args:
+        with_table: whether a DynamoDB table coordinates commits.
+    """
+    parameters: dict[str, Any] = {"Topic": _text("ARN of the SNS topic that alarms notify; may be empty")}
+    conditions = {"HasTopic": _is_given("Topic")}
+    if with_table:
+        parameters["SparkLogGroup"] = _text("Log group of `tidegate spark`; empty for no alarm on lost commits")
+        parameters["CommitTableState"] = {
+            "Type": "String",
+            "Default": "make",
+            "AllowedValues": ["make", "exists"],
+            "Description": "exists: another lake of this account and region has made the table",
+        }
+        conditions["HasSparkLogGroup"] = _is_given("SparkLogGroup")
+        conditions["MakesCommitTable"] = {"Fn::Equals": [{"Ref": "CommitTableState"}, "make"]}
+    return {"Parameters": parameters, "Conditions": conditions}
 
 
 def _text(description: str) -> dict[str, str]:
@@ -195,12 +198,12 @@ def _bucket(name: str, properties: dict[str, Any]) -> dict[str, Any]:
     return {"Type": "AWS::S3::Bucket", **_KEPT, "Properties": common | properties}
 
 
-def _commit_table(wanted: WantedResources) -> dict[str, Any]:
+def _commit_table(table: CommitTable) -> dict[str, Any]:
     more = {
-        "TimeToLiveSpecification": wanted.commit_table.time_to_live(),
+        "TimeToLiveSpecification": table.time_to_live(),
         "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
     }
-    properties = wanted.commit_table.definition() | more
+    properties = table.definition() | more
     return {"Type": "AWS::DynamoDB::Table", "Condition": "MakesCommitTable", **_KEPT, "Properties": properties}
 
 

@@ -87,7 +87,8 @@ def provision(clients: Clients, wanted: WantedResources) -> str:
         _topic(clients.sns(topic.region, topic.account), topic)
     for destination in wanted.destinations:
         _destination(clients.sqs, destination)
-    _commit_table(clients.dynamodb, wanted.commit_table)
+    if wanted.commit_table is not None:
+        _commit_table(clients.dynamodb, wanted.commit_table)
     return url
 
 

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from tidegate.platform.cloud.requirements import WantedResources
+from tidegate.platform.core.config.commits import Commits, log_store_class
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.settings import LAKE, Settings
 from tidegate.platform.lake.spark.remote import SparkRemote
@@ -24,7 +25,6 @@ from tidegate.platform.local.provision import Clients, provision
 from tidegate.platform.local.spark.jars import jars_folder
 from tidegate.platform.local.spark.java import require_java
 from tidegate.platform.local.spark.server import SparkServer
-from tidegate.platform.local.spark.server_settings import LOG_STORE
 from tidegate.platform.local.stack_file import StackInfo, StackLock, client_environ, remove_stack, write_stack
 
 _STARTED_WITHIN = 180.0
@@ -44,7 +44,7 @@ class LocalStack(RunningServer):
         spark_port: port of the Spark Connect server, 0 for a free one.
         on_ready: called with `settings` after each start of the Spark server, restarts included. The AWS resources
             exist by then. The call must end by itself if the server ends meanwhile.
-        log_store: class that publishes Delta commits; None takes Delta's own.
+        commits: how Delta commits are coordinated when there is no `lake`, whose own value counts.
         own_catalog: whether our procedures are among the jars.
         spark_conf: additional settings of the Spark server.
     """
@@ -58,7 +58,7 @@ class LocalStack(RunningServer):
         aws_port: int = 4566,
         spark_port: int = 15002,
         on_ready: Callable[[Settings], None] | None = None,
-        log_store: str | None = LOG_STORE,
+        commits: Commits = "dynamodb",
         own_catalog: bool = True,
         spark_conf: Mapping[str, str] | None = None,
     ) -> None:
@@ -74,7 +74,7 @@ class LocalStack(RunningServer):
             self.aws.environ,
             port=spark_port,
             on_ready=self._spark_ready,
-            log_store=log_store,
+            log_store=log_store_class(commits),
             own_catalog=own_catalog,
             conf=spark_conf,
             log=logs / "spark.log",
@@ -120,7 +120,9 @@ class LocalStack(RunningServer):
         """
         require_extra("local", "ministack")
         if self.lake is not None:
-            self.wanted = WantedResources.from_config(self.settings.config())
+            config = self.settings.config()
+            self.wanted = WantedResources.from_config(config)
+            self.spark.log_store = log_store_class(config.lake.commits)
         jars_folder()
         require_java()
         self._lock.acquire()

@@ -133,6 +133,8 @@ def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda
     """
     goal: int | None = None
     done: list[MergeResult] = []
+    if other := lake.other_log_store():
+        log(f"WARNING: {other}")
 
     def step() -> MergeResult | None:
         nonlocal goal

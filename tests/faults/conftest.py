@@ -17,6 +17,7 @@ from tests.support.log_store.delta_log import DeltaLog
 from tests.support.log_store.log_store_process import LogStoreProcess
 from tests.support.plugins.proxied_aws import ProxiedAws
 from tests.support.servers.client import DEADLINE
+from tidegate.platform.core.config.commits import Commits
 from tidegate.platform.local.aws import LocalAws
 
 MakeLake = Callable[..., FaultLake]
@@ -33,8 +34,8 @@ def _seams() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def servers(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultServers]:
-    found = FaultServers(tmp_path_factory.mktemp("fault-servers"), local_aws)
+def servers(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory, commits: Commits) -> Iterator[FaultServers]:
+    found = FaultServers(tmp_path_factory.mktemp("fault-servers"), local_aws, commits)
     try:
         found.start()
         yield found

@@ -60,6 +60,7 @@ _ONE_OBJECT = (
 )
 _EVERY_PLACE = "tests/unit/repository/test_hostile_names.py::test_a_name_is_only_letters_in_each_place"
 _VALUES = "tests/unit/repository/test_values_of_documents.py::"
+_DOCTOR, _LOGS = "tests/unit/platform/cli/commands/test_doctor.py::", "tests/local/commands/test_doctor_logs.py::"
 _CSV_BYTES = "tests/unit/platform/bronze/prepare/formats/test_csv_bytes.py::"
 _ENDS = "tests/unit/platform/core/test_json_scanner.py::"
 _PROVE, _PROOF_MAKES = "tests/unit/platform/prove/", "tests/local/s3/test_prove_resources.py::"
@@ -5250,6 +5251,80 @@ MUTANTS = (
         "return _ACCOUNT.sub(_HIDDEN, text.replace(self.hidden",
         "return str(text.replace(self.hidden",
         (f"{_PROVE}test_report.py",),
+    ),
+    Mutant(
+        "a lake without DynamoDB gets the table all the same",
+        11,
+        "wanted_commit_table",
+        'CommitTable() if config.lake.commits == "dynamodb" else None',
+        "CommitTable()",
+        (
+            "tests/unit/platform/cloud/test_requirements.py::"
+            "test_a_lake_whose_commits_only_s3_coordinates_has_no_commit_table",
+            "tests/unit/platform/cloud/test_template.py::"
+            "test_a_lake_whose_commits_only_s3_coordinates_has_nothing_of_dynamodb",
+            "tests/unit/platform/cloud/roles/test_roles.py::"
+            "test_a_lake_whose_commits_only_s3_coordinates_has_no_permission_of_dynamodb",
+        ),
+    ),
+    Mutant(
+        "a server with another log store than these two is only a warning",
+        11,
+        "check_commits",
+        "(Warned if commits_of_class(delta.log_store) else Failed)(other)",
+        "Warned(other)",
+        (f"{_DOCTOR}test_a_log_store_of_others_is_a_problem_that_names_the_lake_s",),
+    ),
+    Mutant(
+        "the settings of a server are always those of DynamoDB",
+        11,
+        "lake_settings",
+        "log_store_settings(log_store_class(commits))",
+        "log_store_settings()",
+        ("tests/unit/platform/local/spark/test_deployment_server.py::test_the_log_store_is_that_of_the_lake",),
+    ),
+    Mutant(
+        "a writer that loses commits is unseen in a lake that has not committed since",
+        11,
+        "LogDoctor",
+        "if classic and not self._used:",
+        "if classic and foreign and not self._used:",
+        (f"{_LOGS}test_a_writer_that_loses_commits_is_a_problem_of_a_lake_without_dynamodb",),
+    ),
+    Mutant(
+        "a claim of a writer that lives is a dead writer's",
+        11,
+        "LogDoctor",
+        "if newest == pending and not newest.complete:",
+        "if not newest.complete:",
+        (f"{_LOGS}test_a_claim_of_a_writer_that_lives_is_not_a_dead_writer_s",),
+    ),
+    Mutant(
+        "a move leaves pending what nobody will settle",
+        11,
+        "TableMigration",
+        "            self._settle(location)\n",
+        "            pass\n",
+        (f"{_LOGS}test_the_pending_commit_of_a_writer_that_acknowledges_early_is_published_and_the_move_waits_for_it",),
+    ),
+    Mutant(
+        "a move is done although a table is not ready",
+        11,
+        "TableMigration",
+        'problem="" if entries.ok else entries.detail',
+        'problem=""',
+        (f"{_LOGS}test_entries_beyond_the_log_stop_a_move_until_a_person_deletes_them",),
+    ),
+    Mutant(
+        "a move is done before the server has the new log store",
+        11,
+        "next_steps",
+        "if log_store != wanted:",
+        "if not log_store:",
+        (
+            "tests/unit/platform/cli/commands/test_commits_migrate.py::"
+            "test_lake_yaml_changes_first_then_the_servers_and_only_then_it_is_done",
+        ),
     ),
     *JAVA_MUTANTS,
 )

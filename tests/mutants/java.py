@@ -378,4 +378,12 @@ JAVA_MUTANTS = (
         "          .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)\n",
         ("JsonRecordsTest#aValueWhoseNamesHaveOneHashIsBrokenAndTheNextIsRead",),
     ),
+    Mutant(
+        "another writer's commit is taken for one's own",
+        11,
+        "ConditionalCommit",
+        "    return Arrays.equals(content, published);",
+        "    return true;",
+        ("ConditionalS3LogStoreTest#aCommitIsNeverOverwritten",),
+    ),
 )

@@ -235,7 +235,7 @@ def _findings(
         yield check_registered_by_discovery(store, config, known)
     if config.metrics == "cloudwatch":
         yield check_metrics(aws.client("cloudwatch"))
-    spark = list(check_spark(using.settings.spark, store, using.explain))
+    spark = list(check_spark(using.settings.spark, store, using.explain, config.lake.commits))
     yield from spark
     if reachable and all(finding.ok for finding in spark):
         yield from check_silver(using.settings.spark, store, config.tables)

@@ -330,6 +330,12 @@ class Check(Enum):
         "commits go through a log store that loses none, for `s3a://` and for `s3://`",
         "set the `spark.delta.logStore` key that the detail names",
     )
+    SPARK_COMMITS = (
+        "spark.commits",
+        "Spark {}: log store of the lake",
+        "the server commits by the log store of `lake.commits`; with the other one of Tidegate it is a warning",
+        "give the server the log store that the detail names, or correct `lake.commits`",
+    )
     SPARK_LISTING = (
         "spark.listing",
         "Spark {}: listings",
@@ -366,6 +372,12 @@ class Check(Enum):
         "DynamoDB table {}",
         "the DynamoDB table is active, its items expire, and no commit of another writer is possibly lost",
         f"commit once or create the table, enable TTL on `{CommitTable().expiry}`, or see `log.staged-commits`",
+    )
+    COMMIT_TABLE_OTHERS = (
+        "commit-table.others",
+        "DynamoDB table {}: other writers",
+        "if the server commits without DynamoDB: the table of its settings was looked into, if it can be read",
+        "allow `dynamodb:DescribeTable` on the table, or unset `ddb.tableName` on the server",
     )
     LOG_LOCATION = (
         "log.location",

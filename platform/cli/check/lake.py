@@ -23,6 +23,7 @@ from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
 from tidegate.platform.core.config.after_load import move_target
+from tidegate.platform.core.config.commits import Commits, commits_of_class
 from tidegate.platform.core.config.drift import drift
 from tidegate.platform.core.config.lake import LakeConfig, TableSpec
 from tidegate.platform.core.foreign_json import foreign_json
@@ -35,6 +36,7 @@ from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake_root.batches import GenerationRetired
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.log_stores import other_log_store
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.session import isolated_session, probe
@@ -94,12 +96,16 @@ def check_born(store: LakeStore, spec: TableSpec) -> Finding:
 
 
 def check_spark(
-    remote: SparkRemote, store: LakeStore, explain: Callable[[SparkUnreachable], str] = str
+    remote: SparkRemote,
+    store: LakeStore,
+    explain: Callable[[SparkUnreachable], str] = str,
+    commits: Commits = "dynamodb",
 ) -> Iterator[Finding]:
-    """Check that the Spark Connect server answers and has our procedures.
+    """Check that the Spark Connect server answers, has our procedures, and commits by the log store of the lake.
 
     Args:
         remote: the server.
+        commits: the value of `lake.commits`.
         explain: returns what to do when the server does not answer.
     """
 
@@ -122,6 +128,7 @@ def check_spark(
         yield make_finding(Check.SPARK_PROCEDURES, str(remote), lambda: _require_procedures(error))
         if error is None or not _lacks_procedures(error):
             yield make_finding(Check.SPARK_ROOT, str(remote), lambda: _require_root(error, store))
+        yield make_finding(Check.SPARK_COMMITS, str(remote), lambda: _check_commits(remote, commits))
 
 
 def check_discovered(config: LakeConfig, known: Collection[TableKey]) -> Finding:
@@ -244,6 +251,27 @@ def _table_state_error(remote: SparkRemote, store: LakeStore) -> PySparkExceptio
     except PySparkException as error:
         return error
     return None
+
+
+def _check_commits(remote: SparkRemote, commits: Commits) -> str:
+    with isolated_session(remote) as session:
+        return check_commits(Delta(remote, lambda: session), commits)
+
+
+def check_commits(delta: Delta, commits: Commits) -> str:
+    """Check that a server commits by the log store of the lake.
+
+    Args:
+        delta: the server.
+        commits: the value of `lake.commits`.
+
+    Raises:
+        Warned: it has the other one of Tidegate's two, next to which nothing is lost.
+        Failed: it has another one.
+    """
+    if (other := other_log_store(delta.log_store, commits)) is not None:
+        raise (Warned if commits_of_class(delta.log_store) else Failed)(other)
+    return f"`lake.commits` is {commits}, and so is the server's log store"
 
 
 def _lacks_procedures(error: PySparkException) -> bool:

@@ -55,7 +55,7 @@ def run_cost(console: Console, lake: Lake, lake_yaml: Path, asked: CostsQuestion
     """
     spec, now = lake.config.costs or CostsSpec(), datetime.now(UTC)
     try:
-        figures = cost_figures(spec, folder_of(str(lake_yaml)), now)
+        figures = cost_figures(spec, folder_of(str(lake_yaml)), now, lake.config.lake.commits)
     except ValueError as error:
         raise CommandError(str(error)) from None
     only = table_named(lake, asked.table) if asked.table else ""

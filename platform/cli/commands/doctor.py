@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
+from botocore.exceptions import BotoCoreError, ClientError
 from pyspark.errors import PySparkException
 from rich.console import Console
 from rich.text import Text
 
 from tidegate.platform.cli.answers.answer import print_answer
+from tidegate.platform.cli.aws_errors import explain_aws
 from tidegate.platform.cli.check.findings import Failed, Finding, Warned, findings_answer, make_finding, show
 from tidegate.platform.cli.check.jars import check_jars
 from tidegate.platform.cli.check.known_checks import Check
+from tidegate.platform.cli.check.lake import check_commits
 from tidegate.platform.cli.check.runs import check_runs
 from tidegate.platform.cli.commands.doctor_logs import LogDoctor
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cloud.commit_table import CommitTable as WantedTable
+from tidegate.platform.core.config.commits import Commits, commits_of_class, log_store_class
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.clients import Aws, caller
 from tidegate.platform.lake.aws.commit_table import CommitTable
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.log_stores import LOG_STORE_CLASS, LOG_STORE_S3, LOG_STORE_S3A
 from tidegate.platform.lake.spark.session import probe
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS, other_values, server_settings
-from tidegate.platform.local.spark.server_settings import LOG_STORE
 
 _CLASSIC = "io.delta.storage.S3DynamoDBLogStore"
-_CONDITIONAL = (LOG_STORE, "io.tidegate.storage.ConditionalS3LogStore")
-LOG_STORE_CLASS = "spark.delta.logStore.class"
-LOG_STORE_S3A = "spark.delta.logStore.s3a.impl"
-LOG_STORE_S3 = "spark.delta.logStore.s3.impl"
 _FAST_LISTING = "delta.enableFastS3AListFrom"
 #: How S3A reads objects.
 _STREAM = "fs.s3a.input.stream.type"
@@ -82,36 +82,71 @@ def _tables(opened: Lake) -> tuple[list[str], list[str]]:
 def _examine_tables(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding]:
     server = str(opened.delta.remote)
     buckets = [*opened.config.buckets, opened.store.bucket]
-    yield make_finding(Check.SPARK_LOG_STORE, server, lambda: check_store(opened.delta, buckets))
+    commits = opened.config.lake.commits
+    yield make_finding(Check.SPARK_LOG_STORE, server, lambda: check_store(opened.delta, buckets, commits))
+    yield make_finding(Check.SPARK_COMMITS, server, lambda: check_commits(opened.delta, commits))
     yield make_finding(Check.SPARK_LISTING, server, lambda: check_listing(opened.delta))
     yield make_finding(Check.SPARK_SETTINGS, server, lambda: check_settings(server_settings(opened.delta.remote)))
     yield make_finding(Check.SPARK_STREAM, server, lambda: check_stream(opened.delta))
     yield make_finding(Check.SPARK_JARS, server, lambda: check_jars(opened.delta, probe(opened.delta.remote)))
-    entries = None
-    if log_store(opened.delta) in (LOG_STORE, _CLASSIC):
-        try:
-            entries = commit_table(opened.delta, aws)
-        except Failed as problem:
-            yield Finding(Check.SPARK_COMMIT_TABLE, server, False, str(problem))
-        else:
-            yield make_finding(Check.COMMIT_TABLE_STATE, entries.name, partial(check_table, entries))
-    doctor = LogDoctor(opened.store.objects, entries)
+    uses = uses_commit_table(opened.delta)
+    about, entries = _find_commit_table(opened.delta, aws) if uses else _look_for_commit_table(opened.delta, aws)
+    yield about
+    doctor = LogDoctor(opened.store.objects, entries, used=uses)
     for found in locations(opened):
         if isinstance(found, Finding):
             yield found
             continue
         name, location = found
         if repair:
-            yield make_finding(Check.LOG_REPAIR, name, partial(_repair, opened.delta, doctor, location))
+            settle = partial(_settle, opened.delta, location, used=uses) if uses or entries else None
+            yield make_finding(Check.LOG_REPAIR, name, partial(_repair, doctor, location, settle))
         yield from doctor.examine(name, location)
 
 
-def _repair(delta: Delta, doctor: LogDoctor, location: str) -> str:
+def _find_commit_table(delta: Delta, aws: Aws) -> tuple[Finding, CommitTable | None]:
+    """Return the table that the server's log store uses, and whether it can be used."""
     try:
-        # Opening a log settles what its newest entry promises. The first open after a commit by the server itself may
-        # not read the entries.
-        for _ in range(2):
-            delta.table_state(location)
+        entries = commit_table(delta, aws)
+    except Failed as problem:
+        return Finding(Check.SPARK_COMMIT_TABLE, str(delta.remote), False, str(problem)), None
+    return make_finding(Check.COMMIT_TABLE_STATE, entries.name, partial(check_table, entries)), entries
+
+
+def _look_for_commit_table(delta: Delta, aws: Aws) -> tuple[Finding, CommitTable | None]:
+    """Return the table that the server's settings name, if it exists and can be read: others may commit through it.
+
+    The server itself does not need it, so nothing fails if it cannot be read. It is a warning if a setting names it.
+    """
+    name = delta.conf(f"spark.{log_store_class('dynamodb')}.ddb.tableName")
+    try:
+        # So that a network without a way to DynamoDB delays the command for seconds, not minutes.
+        entries = commit_table(delta, replace(aws, max_attempts=1))
+        state = entries.state()
+    except (Failed, ClientError, BotoCoreError) as error:
+        why = str(error) if isinstance(error, Failed) else explain_aws(error)
+        found = f"not looked into, so writers that commit through it would not be seen: {why}"
+        return Finding(Check.COMMIT_TABLE_OTHERS, name or "of the server", True, found, warning=bool(name)), None
+    if state is None:
+        return Finding(Check.COMMIT_TABLE_OTHERS, entries.name, True, f"there is none in {entries.where}"), None
+    found = f"looked into for entries of other writers, in {entries.where}"
+    return Finding(Check.COMMIT_TABLE_OTHERS, entries.name, True, found), entries
+
+
+def _settle(delta: Delta, location: str, *, used: bool) -> None:
+    if not used:
+        delta.settle_commits(location)
+        return
+    # Opening a log settles what its newest entry promises. The first open after a commit by the server itself may not
+    # read the entries.
+    for _ in range(2):
+        delta.table_state(location)
+
+
+def _repair(doctor: LogDoctor, location: str, settle: Callable[[], None] | None) -> str:
+    try:
+        if settle is not None:
+            settle()
     except PySparkException as error:
         raise Failed(first_line(error)) from None
     return f"settled; {doctor.close(location)} entries closed, {doctor.sweep(location)} staged commits swept"
@@ -127,7 +162,7 @@ def commit_table(delta: Delta, aws: Aws) -> CommitTable:
         address = delta.commit_table()
     except PySparkException as error:
         raise Failed(f"the server does not report its table: {first_line(error)}") from None
-    if log_store(delta) == _CLASSIC:
+    if delta.log_store == _CLASSIC:
         address = replace(address, region=_classic_region(delta))
     if address.region is None:
         raise Failed(
@@ -140,59 +175,66 @@ def commit_table(delta: Delta, aws: Aws) -> CommitTable:
 def _classic_region(delta: Delta) -> str:
     """Return the region of Delta's own store. It ignores S3A's region, which the server's answer falls back to."""
     key = f"{_CLASSIC}.ddb.region"
-    return conf(delta, f"spark.{key}") or conf(delta, f"spark.hadoop.{key}") or "us-east-1"
+    return delta.conf(f"spark.{key}") or delta.conf(f"spark.hadoop.{key}") or "us-east-1"
 
 
-def check_store(delta: Delta, buckets: Iterable[str]) -> str:
+def uses_commit_table(delta: Delta) -> bool:
+    """Return whether the server commits through a DynamoDB table."""
+    return delta.log_store in (log_store_class("dynamodb"), _CLASSIC)
+
+
+def check_store(delta: Delta, buckets: Iterable[str], commits: Commits = "dynamodb") -> str:
     """Check which log store commits go through, and that the server's settings are safe with it.
 
     Args:
         delta: the server.
         buckets: buckets of the tables; S3A also has settings for each bucket.
+        commits: the value in lake.yaml, for the remedy.
 
     Raises:
         Failed: commits may be lost.
     """
-    if of_all := conf(delta, LOG_STORE_CLASS):
-        _check_of_all(delta, of_all)
-    store = log_store(delta)
+    wanted = log_store_class(commits)
+    if of_all := delta.conf(LOG_STORE_CLASS):
+        _check_of_all(delta, of_all, wanted)
+    store = delta.log_store
     scopes = ["fs.s3a", *(f"fs.s3a.bucket.{bucket}" for bucket in buckets)]
-    settings = [conf(delta, f"spark.hadoop.{scope}.performance.flags") for scope in scopes]
+    settings = [delta.conf(f"spark.hadoop.{scope}.performance.flags") for scope in scopes]
     flags = {flag.strip() for setting in settings for flag in setting.split(",") if flag.strip()}
-    if store not in _CONDITIONAL and flags & {"*", "create"}:
+    if commits_of_class(store) is None and flags & {"*", "create"}:
         raise Failed(
             f"{store or 'Delta’s own single-driver store'} with fs.s3a.performance.flags={','.join(sorted(flags))}: a "
-            f"commit silently overwrites another commit. Set {LOG_STORE_S3A}={LOG_STORE}"
+            f"commit silently overwrites another commit. Set {LOG_STORE_S3A}={wanted}"
         )
     if not store:
-        raise Failed(f"none is set, so drivers overwrite each other's commits: {LOG_STORE_S3A}={LOG_STORE}")
+        raise Failed(f"none is set, so drivers overwrite each other's commits: {LOG_STORE_S3A}={wanted}")
     if store == _CLASSIC:
         raise Failed(
             "Delta's own store loses commits next to writers that publish conditionally, as ours do: set "
-            f"{LOG_STORE_S3A}={LOG_STORE}, keep the other settings"
+            f"{LOG_STORE_S3A}={wanted}, keep the other settings"
         )
     if not of_all:
         _check_of_s3(delta, store)
     return store
 
 
-def _check_of_all(delta: Delta, store: str) -> None:
-    if conf(delta, LOG_STORE_S3A) or conf(delta, LOG_STORE_S3):
+def _check_of_all(delta: Delta, store: str, wanted: str) -> None:
+    if delta.conf(LOG_STORE_S3A) or delta.conf(LOG_STORE_S3):
         raise Failed(
             f"Delta opens no table while {LOG_STORE_CLASS} is set together with {LOG_STORE_S3A} or {LOG_STORE_S3}: "
             f"unset {LOG_STORE_CLASS}"
         )
-    if store not in _CONDITIONAL:
+    if commits_of_class(store) is None:
         raise Failed(
             f"{LOG_STORE_CLASS}={store} decides for every scheme: unset it, and set {LOG_STORE_S3A} and {LOG_STORE_S3} "
-            f"to {LOG_STORE}"
+            f"to {wanted}"
         )
 
 
 def _check_of_s3(delta: Delta, store: str) -> None:
-    other = conf(delta, LOG_STORE_S3)
+    other = delta.conf(LOG_STORE_S3)
     # A missing key does no harm if nothing opens s3://.
-    if (other or conf(delta, "spark.hadoop.fs.s3.impl")) and other not in (store, *_CONDITIONAL):
+    if (other or delta.conf("spark.hadoop.fs.s3.impl")) and other != store and commits_of_class(other) is None:
         raise Failed(
             f"{store} for s3a://, {other or 'Delta’s own single-driver store'} for s3://: commits to one table under "
             f"both may overwrite each other. Set {LOG_STORE_S3}={store}"
@@ -206,7 +248,7 @@ def check_listing(delta: Delta) -> str:
         Failed: Delta's own store for one driver treats keys below folders of `_delta_log` as commits.
     """
     for key in (f"spark.hadoop.{_FAST_LISTING}", _FAST_LISTING):
-        if conf(delta, key).strip().lower() == "true":
+        if delta.conf(key).strip().lower() == "true":
             raise Failed(
                 f"{key}=true: Delta 4.4.0's own store then lists the folders of _delta_log too, and a copy of a commit "
                 "in one of them breaks the table. Unset it: Tidegate's log stores list as fast without it"
@@ -241,7 +283,7 @@ def check_stream(delta: Delta) -> str:
     Raises:
         Warned: its stream remembers objects by name.
     """
-    stream = conf(delta, f"spark.hadoop.{_STREAM}").strip()
+    stream = delta.conf(f"spark.hadoop.{_STREAM}").strip()
     if stream.lower() != "classic":
         raise Warned(
             f"{_STREAM} is {stream or 'not set, and its default is analytics'}: queries of registered files may show "
@@ -286,13 +328,3 @@ def locations(opened: Lake) -> Iterator[tuple[str, str] | Finding]:
     for spec in opened.config.tables:
         if spec.silver:
             yield f"silver.{spec.name}", opened.store.uri("silver", spec.name)
-
-
-def log_store(delta: Delta) -> str:
-    """Return the class that publishes commits on the server; empty when none is set."""
-    return conf(delta, LOG_STORE_CLASS) or conf(delta, LOG_STORE_S3A)
-
-
-def conf(delta: Delta, key: str) -> str:
-    """Return a setting of the Spark server; empty when not set."""
-    return delta.session.conf.get(key, "") or ""

@@ -42,12 +42,17 @@ class LogDoctor:
     Args:
         entries: the DynamoDB table; None when no DynamoDB table coordinates the commits.
         grace: seconds, see `_GRACE`.
+        used: whether the lake's own commits have entries in the table, and its readers read them. Otherwise other
+            writers may have entries there.
     """
 
-    def __init__(self, objects: ObjectStore, entries: CommitTable | None, grace: float = _GRACE) -> None:
+    def __init__(
+        self, objects: ObjectStore, entries: CommitTable | None, grace: float = _GRACE, *, used: bool = True
+    ) -> None:
         self._objects = objects
         self._entries = entries
         self._grace = grace
+        self._used = used
 
     def examine(self, name: str, location: str) -> Iterator[Finding]:
         """Yield every finding of one table.
@@ -95,6 +100,12 @@ class LogDoctor:
             if not entry.complete and entry.version <= log.head
         )
 
+    def last_through_dynamodb(self, location: str) -> float | None:
+        """Return when the last commit with an entry was published, in epoch seconds. None if there is none."""
+        versions = {entry.version for entry in self._recent_entries(location)} if self._entries else set()
+        log = self._read(location)
+        return max((item.modified for version, item in log.commits.items() if version in versions), default=None)
+
     def _read(self, location: str) -> _Log:
         bucket, prefix = S3Address.parse_s3a(location)
         log = _Log(bucket, f"{prefix.rstrip('/')}/_delta_log/")
@@ -128,7 +139,8 @@ class LogDoctor:
 
     def _agree(self, location: str, entries: CommitTable) -> str:
         spelling, newest = self._spelling(location)
-        if newest is not None and not newest.complete:
+        pending = newest if newest is not None and not newest.complete else None
+        if pending is not None:
             time.sleep(self._grace)
             spelling, newest = self._spelling(location)
         # The log is read after the entries, so it must contain what they promise.
@@ -138,14 +150,22 @@ class LogDoctor:
         if newest.version > log.head + (not newest.complete):
             raise Failed(
                 f"DynamoDB has an entry for version {newest.version}, but the log ends at {log.head}: it belongs to a "
-                f"dropped table, and writes are refused. Delete the items with tablePath {spelling}, or restore the log"
+                f"dropped table, and writes through DynamoDB are refused. Delete the items with tablePath {spelling}, "
+                "or restore the log"
             )
-        if not newest.complete:
+        # A claim that was not there before is of a writer that lives.
+        if newest == pending and not newest.complete:
             raise Failed(self._check_pending(log, newest))
         recent = self._recent_entries(location)
         foreign, classic = self._authors(recent, log, entries.address.ttl)
+        hours = f"{entries.address.ttl / 3600:g} hours"
+        if classic and not self._used:
+            raise Failed(
+                f"{classic} commits of the last {hours} are by writers with another DynamoDB log store: next to the "
+                "lake's own commits without DynamoDB, they lose commits that they have acknowledged. Stop them, or "
+                f"switch them to one of Tidegate's log stores; this passes {hours} after their last commit"
+            )
         if foreign and classic:
-            hours = f"{entries.address.ttl / 3600:g} hours"
             raise Failed(
                 f"of the commits of the last {hours} {classic} are by writers with another DynamoDB log store and "
                 f"{foreign} by writers without DynamoDB: next to the second kind, the first loses commits that it has "
@@ -155,21 +175,21 @@ class LogDoctor:
         left = [entry for entry in recent if not entry.complete and entry.version < newest.version]
         return (
             f"version {log.head}, under {spelling}"
-            + (f"; {foreign} recent commits are of writers without DynamoDB" if foreign else "")
+            + (f"; {foreign} recent commits are of writers without DynamoDB" if foreign and self._used else "")
             + (f"; {self._describe_open_entries(left, log)}" if left else "")
         )
 
-    @staticmethod
-    def _check_pending(log: _Log, entry: CommitEntry) -> str:
+    def _check_pending(self, log: _Log, entry: CommitEntry) -> str:
         if entry.version not in log.commits and entry.temp_path not in log.staged:
             return (
                 f"version {entry.version} is claimed, its staged bytes ({entry.temp_path}) are gone and it was never "
                 f"published: the table cannot be read. If its writer is surely dead, delete the item {entry.file_name}"
             )
         staged = log.staged.get(entry.temp_path)
+        settled = "the next read or write of the table settles it, and so does --repair"
         return (
             f"version {entry.version} is pending{f', staged {_format_age(staged)},' if staged else ''} since its "
-            "writer died; the next read or write of the table settles it, and so does --repair"
+            f"writer died; {settled if self._used else '--repair settles it'}"
         )
 
     @staticmethod

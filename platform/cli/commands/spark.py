@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Collection
@@ -12,6 +13,7 @@ from rich.console import Console
 
 from tidegate.platform.cli.environment import environment_settings
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.config.commits import Commits
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.wording import first_line, number_of
 from tidegate.platform.lake.settings import Settings
@@ -82,10 +84,22 @@ def region_of(settings: Settings) -> str:
     return str(found)
 
 
-def print_settings(jars: Path) -> None:
-    """Print the settings for a server that something else starts, as a file for `spark-submit --properties-file`."""
-    settings = environment_settings()
-    print(properties_text(lake_settings(jars, region_of(settings), settings.aws.endpoint_url)), end="")
+def print_settings(jars: Path, lake: Path | None) -> None:
+    """Print the settings for a server that something else starts, as a file for `spark-submit --properties-file`.
+
+    Args:
+        jars: folder of Tidegate's jars on the machines of the server.
+        lake: the lake.yaml, which says how commits are coordinated; None takes that of the environment. Without such a
+            file, the settings are those of the default.
+    """
+    settings = environment_settings().with_lake(lake)
+    commits: Commits = "dynamodb"
+    if lake is not None or settings.lake_yaml.exists():
+        commits = settings.config().lake.commits
+    else:
+        note = f"note: there is no {settings.lake_yaml}, so these are the settings for `commits: {commits}`"
+        print(note, file=sys.stderr)
+    print(properties_text(lake_settings(jars, region_of(settings), settings.aws.endpoint_url, commits)), end="")
 
 
 def run_spark(
@@ -106,8 +120,8 @@ def run_spark(
         LakeConfigError: the lake.yaml is wrong.
     """
     settings = environment_settings().with_lake(lake)
-    settings.config()
-    wanted = replace(wanted, region=region_of(settings), endpoint=settings.aws.endpoint_url)
+    commits = settings.config().lake.commits
+    wanted = replace(wanted, region=region_of(settings), endpoint=settings.aws.endpoint_url, commits=commits)
     server = DeployedServer(home, wanted, settings.spark)
     settings = replace(settings, spark=server.remote)
     health, ended = ServerHealth(), threading.Event()

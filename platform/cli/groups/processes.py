@@ -90,7 +90,7 @@ def spark(
     from tidegate.platform.local.spark.deployment_server import DeployedSettings, default_memory
 
     if print_for is not None:
-        print_settings(print_for)
+        print_settings(print_for, lake)
         return
     more = read_settings(conf_file) | parse_settings(conf or ())
     wanted = DeployedSettings("", None, host, port, master, memory or default_memory(), more)

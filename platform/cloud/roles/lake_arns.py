@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tidegate.platform.cloud.arns import Address
-from tidegate.platform.cloud.commit_table import CommitTable
+from tidegate.platform.cloud.commit_table import wanted_commit_table
 from tidegate.platform.cloud.statement import Statement, escape_wildcards, restrict_to_account
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
@@ -60,9 +60,10 @@ class LakeArns:
                 found += map(escape_wildcards, spellings(location))
         return tuple(dict.fromkeys(found))
 
-    def commit_table(self) -> str:
-        """Return the table of DynamoDB in which the log store coordinates commits."""
-        return self.address.commit_table(CommitTable().name)
+    def commit_table(self) -> tuple[str, ...]:
+        """Return the table of DynamoDB in which the log store coordinates commits, if the lake has one."""
+        table = wanted_commit_table(self.config)
+        return (self.address.commit_table(table.name),) if table else ()
 
     def sources(self, which: Callable[[TableSpec], bool]) -> tuple[str, ...]:
         """Return the files of the tables that a condition chooses."""

@@ -30,13 +30,13 @@ def operator(config: LakeConfig) -> Statements:
         Statement(
             "CommitTable",
             ("dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive"),
-            (arns.commit_table(),),
+            arns.commit_table(),
             "`doctor`",
         ),
         Statement(
             "CommitEntries",
             ("dynamodb:Query", "dynamodb:UpdateItem"),
-            (arns.commit_table(),),
+            arns.commit_table(),
             "`doctor`, for this lake's tables alone; with `--repair` it closes entries",
             {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": arns.paths()}},
         ),

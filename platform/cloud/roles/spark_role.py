@@ -65,14 +65,14 @@ def spark(config: LakeConfig) -> Statements:
         Statement(
             "CoordinateCommits",
             ("dynamodb:Query", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"),
-            (arns.commit_table(),),
+            arns.commit_table(),
             "the log store, for this lake's tables alone: docs/operate/log-store.md",
             {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": arns.paths()}},
         ),
         Statement(
             "MakeCommitTable",
             ("dynamodb:DescribeTable", "dynamodb:CreateTable", "dynamodb:UpdateTimeToLive"),
-            (arns.commit_table(),),
+            arns.commit_table(),
             "the first commit creates the table; once it exists, only `DescribeTable` is needed",
         ),
     )

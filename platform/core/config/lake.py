@@ -18,6 +18,7 @@ from pydantic import (
     model_validator,
 )
 
+from tidegate.platform.core.config.commits import Commits
 from tidegate.platform.core.config.cross_checks import lake_problems, route_problems
 from tidegate.platform.core.config.event_types import EventTypeRule
 from tidegate.platform.core.config.fields import Bucket, Cron, Model, Name, Root, Text, convert_value
@@ -56,6 +57,9 @@ class LakeSpec(Model):
     With another name, Dagster has no history of the lake. The tables stay as they are."""
     root: Root
     """`s3://bucket/path`: Tidegate keeps all of its own objects below it. Its bucket must not be a source bucket."""
+    commits: Commits = "dynamodb"
+    """How writers of the same table are coordinated. `dynamodb`: by a DynamoDB table, which Delta's own store and
+    delta-rs up to 1.6.0 can share. `s3`: by S3's conditional writes alone. `tidegate commits migrate` changes it."""
 
     @property
     def bucket(self) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pyspark.errors import PySparkException
 
+from tidegate.platform.core.config.commits import Commits
 from tidegate.platform.core.config.lake import CostsSpec, LakeConfig
 from tidegate.platform.core.costs.figures import FIGURES, Figures
 from tidegate.platform.core.costs.replay import Timing
@@ -35,19 +36,26 @@ from tidegate.platform.lake.threads import parallel
 _MIN_TICK = 5
 
 
-def cost_figures(spec: CostsSpec, folder: Path, now: datetime) -> Figures:
+#: What a batch takes of DynamoDB in a lake whose commits only S3 coordinates.
+_WITHOUT_DYNAMODB = {"batch_dynamodb_writes": 0.0, "batch_dynamodb_reads": 0.0}
+
+
+def cost_figures(spec: CostsSpec, folder: Path, now: datetime, commits: Commits = "dynamodb") -> Figures:
     """Return the units of cost that a lake is computed with.
 
     Args:
         spec: of the lake.
         folder: to which the paths of price lists are relative.
+        now: when they are computed.
+        commits: how the lake coordinates commits.
 
     Raises:
         ValueError: a price list cannot be read, or is none. The message says what to do.
     """
     paths = [folder / path for path in spec.prices]
     figures = FIGURES.with_prices(read_prices(paths), ", ".join(spec.prices)) if paths else FIGURES
-    return figures.with_values(spec.figures, now.date())
+    known = _WITHOUT_DYNAMODB if commits == "s3" else {}
+    return figures.with_values({**known, **spec.figures}, now.date())
 
 
 def table_costs(

@@ -15,6 +15,7 @@ from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.aws.commit_table import CommitTableAddress
 from tidegate.platform.lake.spark.catalog import SqlCatalog
+from tidegate.platform.lake.spark.log_stores import LOG_STORE_CLASS, LOG_STORE_S3A
 from tidegate.platform.lake.spark.output_writer import OutputWriter
 from tidegate.platform.lake.spark.procedures import Procedures
 from tidegate.platform.lake.spark.remote import SparkRemote
@@ -95,6 +96,25 @@ class Delta:
         return CommitTableAddress(
             row["dynamodb_table"], row["region"], row["endpoint"], row["ttl_seconds"], row["possibly_lost"]
         )
+
+    def conf(self, key: str) -> str:
+        """Return a setting of the server; empty when not set."""
+        return self.session.conf.get(key, "") or ""
+
+    @cached_property
+    def log_store(self) -> str:
+        """The class that publishes commits on the server; empty when none is set."""
+        return self.conf(LOG_STORE_CLASS) or self.conf(LOG_STORE_S3A)
+
+    def settle_commits(self, location: str) -> int:
+        """Publish or close the pending commit of a table's newest entry in DynamoDB, whatever log store the server has.
+
+        The server creates the DynamoDB table if there is none, unless its settings forbid that.
+
+        Returns:
+            The last version of the table's log, -1 if there is none.
+        """
+        return int(self._procedures.call_one("settle_commits", table=location)["version"])
 
     def table_state(self, location: str, app_id: str = "") -> TableState:
         """Read the state of a table from its log.

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from tidegate.platform.core.config.commits import Commits, log_store_class
 from tidegate.platform.core.errors import BadSetting, UnavailableError
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.token_source import TOKEN, TOKEN_COMMAND, TOKEN_FILE, TokenSource
@@ -49,6 +50,7 @@ class DeployedSettings:
         master: Spark's master: `local[*]`, or a cluster's.
         memory: size of the driver's heap, in Java's notation.
         more: further settings, which take precedence.
+        commits: how the lake coordinates commits.
     """
 
     region: str
@@ -58,6 +60,7 @@ class DeployedSettings:
     master: str = "local[*]"
     memory: str = "1g"
     more: dict[str, str] = field(default_factory=dict)
+    commits: Commits = "dynamodb"
 
 
 class DeployedServer(ConnectServer):
@@ -109,7 +112,7 @@ class DeployedServer(ConnectServer):
         conf = process_settings(
             self.home, jars, wanted.host, wanted.port, wanted.memory, archive, ["-XX:+ExitOnOutOfMemoryError"]
         )
-        conf |= lake_settings(jars, wanted.region, wanted.endpoint) | {"spark.master": wanted.master}
+        conf |= lake_settings(jars, wanted.region, wanted.endpoint, wanted.commits) | {"spark.master": wanted.master}
         if wanted.master.startswith("local"):
             # The other ports of Spark ask for a secret, which Spark makes itself.
             conf |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK, "spark.authenticate": "true"}
@@ -150,13 +153,16 @@ class DeployedServer(ConnectServer):
         super().start(deadline)
 
 
-def lake_settings(jars: Path, region: str, endpoint: str | None = None) -> dict[str, str]:
+def lake_settings(
+    jars: Path, region: str, endpoint: str | None = None, commits: Commits = "dynamodb"
+) -> dict[str, str]:
     """Return the settings that a Spark server for a lake must have, whatever starts it.
 
     Args:
         jars: folder of Tidegate's jars on the machines of the driver and the executors.
         region: region of the lake's bucket and of the commit table.
         endpoint: URL of another AWS than Amazon's.
+        commits: how the lake coordinates commits.
     """
     conf = {
         "spark.driver.extraClassPath": f"{jars}/*",
@@ -164,7 +170,7 @@ def lake_settings(jars: Path, region: str, endpoint: str | None = None) -> dict[
         "spark.hadoop.fs.s3a.endpoint.region": region,
         "spark.hadoop.fs.s3a.aws.credentials.provider": _CREDENTIALS,
     }
-    conf |= LAKE_SETTINGS | PROCEDURES | log_store_settings()
+    conf |= LAKE_SETTINGS | PROCEDURES | log_store_settings(log_store_class(commits))
     return conf | (endpoint_settings(endpoint) if endpoint else {})
 
 

@@ -155,6 +155,9 @@ class ConnectServer(ABC):
 class SparkServer(ConnectServer):
     """The server of the local platform, on loopback and with a random token, as other users may be on the machine.
 
+    Attributes:
+        log_store: as the argument. A change counts at the next start.
+
     Args:
         home: folder of its configuration, temporary files and log; created if it is missing.
         aws: `AWS_ENDPOINT_URL`, `AWS_REGION` and keys of its S3.
@@ -190,7 +193,7 @@ class SparkServer(ConnectServer):
         self._aws = dict(aws)
         self._cores = cores
         self._memory = memory
-        self._log_store = log_store
+        self.log_store = log_store
         self._own_catalog = own_catalog
         self._conf = dict(conf or {})
 
@@ -203,7 +206,7 @@ class SparkServer(ConnectServer):
                 aws=self._aws,
                 cores=self._cores,
                 memory=self._memory,
-                log_store=self._log_store,
+                log_store=self.log_store,
                 own_catalog=self._own_catalog,
                 class_archive=class_archive(jars),
             )

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tidegate.platform.core.config.commits import log_store_class
+from tidegate.platform.lake.spark.log_stores import LOG_STORE_S3, LOG_STORE_S3A
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
 from tidegate.platform.local.spark.jars import class_archive_options
 
-LOG_STORE = "io.tidegate.storage.DynamoDbLogStore"
+#: The log store by default.
+LOG_STORE = log_store_class("dynamodb")
 
 #: The catalog of our procedures.
 PROCEDURES = {"spark.sql.catalog.tidegate": "io.tidegate.spark.TidegateCatalog"}
@@ -74,8 +77,8 @@ def log_store_settings(log_store: str = LOG_STORE) -> dict[str, str]:
         log_store: its class. It must publish with If-None-Match.
     """
     return {
-        "spark.delta.logStore.s3a.impl": log_store,
-        "spark.delta.logStore.s3.impl": log_store,
+        LOG_STORE_S3A: log_store,
+        LOG_STORE_S3: log_store,
         # Saves two thirds of the requests, and makes create(overwrite=false) overwrite silently. It is only safe
         # together with such a log store.
         "spark.hadoop.fs.s3a.performance.flags": "*",

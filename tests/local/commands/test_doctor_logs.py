@@ -14,6 +14,7 @@ import pytest
 from tests.support.log_store.delta_log import ENTRIES, DeltaLog, commit_file
 from tidegate.platform.cli.check.findings import Failed, Finding
 from tidegate.platform.cli.commands import doctor_logs as doctor_logs
+from tidegate.platform.cli.commands.commits_migrate import TableMigration
 from tidegate.platform.cli.commands.doctor import check_table, locations
 from tidegate.platform.cli.commands.doctor_logs import LogDoctor
 from tidegate.platform.core.config.lake import LakeConfig
@@ -337,3 +338,140 @@ def test_a_damaged_birth_record_is_a_problem_and_hides_no_other_table(clients: C
     assert "landing.a.json is not a birth record" in problem.detail
     assert problem.detail.endswith("restore its first version")
     assert others == [("bronze.b", "s3a://landing/b"), ("ledger.b", "s3a://lake/births/ledger/landing.b")]
+
+
+@pytest.fixture
+def unused(table: Table) -> Table:
+    """Return a table to which the lake itself commits without DynamoDB."""
+    table.doctor = LogDoctor(
+        ObjectStore(table._clients.s3), CommitTable(table._clients.dynamodb, CommitTableAddress(ENTRIES)), 0, used=False
+    )
+    return table
+
+
+def test_a_lake_without_dynamodb_has_no_entries_of_its_own(unused: Table) -> None:
+    unused.commit(2)
+    assert unused.findings()["entries"] == (True, f"version 2, under {unused.location}")
+
+
+@pytest.mark.parametrize("staged", [CLASSIC, DELTA_RS])
+def test_a_writer_that_loses_commits_is_a_problem_of_a_lake_without_dynamodb(unused: Table, staged: str) -> None:
+    """No commit of the lake itself must be among the recent ones: the next one will be."""
+    unused.commit(2)
+    unused.claim(2, staged, complete=True)
+    ok, detail = unused.findings()["entries"]
+    assert not ok
+    assert re.match(
+        r"1 commits of the last 24 hours are by writers with another DynamoDB log store: .*Stop them", detail
+    )
+    unused.forget(2)
+    assert unused.findings()["entries"][0]
+
+
+def test_who_settles_what_is_pending_depends_on_the_lake(unused: Table) -> None:
+    unused.write(OURS, "commit")
+    unused.claim(2, OURS)
+    ok, detail = unused.findings()["entries"]
+    assert not ok
+    assert detail.endswith("since its writer died; --repair settles it")
+
+
+def test_a_claim_of_a_writer_that_lives_is_not_a_dead_writer_s(
+    table: Table, clients: Clients, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It publishes while the doctor waits, and has claimed the next version by then."""
+    table.write(OURS, "commit")
+    table.claim(2, OURS)
+
+    def go_on(_: float) -> None:
+        table.commit(2)
+        table.claim(2, OURS, complete=True)
+        table.claim(3, of(3))
+
+    monkeypatch.setattr(time, "sleep", go_on)
+    assert table.findings()["entries"] == (True, f"version 2, under {table.location}")
+
+
+class Settled(TableMigration):
+    """A migration whose server publishes what is pending, or closes it."""
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(table.doctor, self._publish)
+        self._table = table
+
+    def _publish(self, _: str) -> None:
+        for version in self._table.open_entries():
+            staged = self._table.entries()[version]["tempPath"]["S"]
+            if version not in self._table.versions():
+                if staged not in self._table.names():
+                    continue
+                self._table.commit(version, self._table.read(staged))
+            # Without a time at which it expires, as an entry that is evidence.
+            self._table.claim(version, staged, complete=True)
+
+
+def test_a_table_with_nothing_pending_is_ready_to_move(unused: Table) -> None:
+    review = Settled(unused).prepare(unused.location)
+    assert (review.problem, review.kept) == ("", "")
+    assert review.through_dynamodb is not None
+    assert time.time() - review.through_dynamodb < 60
+
+
+def test_without_yes_nothing_changes(unused: Table) -> None:
+    unused.write(OURS, "commit")
+    unused.claim(2, OURS)
+    before = unused.entries(), unused.names()
+    assert "is pending" in Settled(unused).look(unused.location).problem
+    assert (unused.entries(), unused.names()) == before
+
+
+def test_the_pending_commit_of_a_writer_that_acknowledges_early_is_published_and_the_move_waits_for_it(
+    unused: Table,
+) -> None:
+    unused.write(CLASSIC, "acknowledged")
+    unused.claim(2, CLASSIC)
+    review = Settled(unused).prepare(unused.location)
+    assert unused.read(commit_file(2)) == "acknowledged"
+    assert "by writers with another DynamoDB log store" in review.problem
+
+
+def test_evidence_of_a_lost_commit_is_kept_by_a_move_and_by_its_sweep(
+    unused: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unused.write(CLASSIC, "acknowledged")
+    unused.claim(2, CLASSIC)
+    unused.commit(2, "faster")
+    unused.commit(3)
+    list_otherwise(monkeypatch, lambda item: replace(item, modified=item.modified - 3 * DAY))
+    review = Settled(unused).prepare(unused.location)
+    assert unused.open_entries() == []
+    assert "expireTime" not in unused.entries()[2]
+    assert (review.problem, CLASSIC in review.kept) == ("", True)
+    assert unused.doctor.sweep(unused.location) == 0
+    assert unused.read(CLASSIC) == "acknowledged"
+
+
+@pytest.mark.parametrize("complete", [True, False])
+def test_entries_beyond_the_log_stop_a_move_until_a_person_deletes_them(unused: Table, complete: bool) -> None:
+    """The table was dropped and created again, or its log has lost commits. Only a person knows."""
+    unused.claim(9, of(9), complete=complete)
+    review = Settled(unused).prepare(unused.location)
+    assert "version 9, but the log ends at 1: it belongs to a dropped table, and writes through" in review.problem
+    unused.forget(9)
+    assert Settled(unused).prepare(unused.location).problem == ""
+
+
+def test_entries_below_the_head_do_not_hinder_the_way_back(table: Table) -> None:
+    table.claim(1, of(1))
+    for version in range(2, 7):
+        table.commit(version)
+    table.claim(0, of(0))
+    migration = Settled(table)
+    assert migration.prepare(table.location).problem == ""
+    assert [version for version in table.open_entries() if version != 1] == []
+
+
+def test_writers_that_do_not_see_each_other_stop_a_move(unused: Table) -> None:
+    for scheme in ("s3a", "s3"):
+        unused.spelled(scheme).claim(2, CLASSIC, complete=True)
+    assert "whose writers do not see each other" in Settled(unused).prepare(unused.location).problem

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.servers.small_server import ENDS, NEVER_LISTENS, small_spark
+from tidegate.platform.core.config.commits import Commits, log_store_class
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark.remote import SparkRemote
@@ -39,6 +40,22 @@ def stack(tmp_path: Path) -> Iterator[LocalStack]:
     made = LocalStack(tmp_path / "home", lake=lake, aws_port=0, spark_port=0)
     yield made
     made.stop()
+
+
+@pytest.mark.parametrize("commits", ["dynamodb", "s3"])
+def test_the_platform_has_the_log_store_and_the_table_of_its_lake(
+    commits: Commits, stack: LocalStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise UnavailableError("far enough")
+
+    monkeypatch.setattr(stack, "_start_servers", refuse)
+    assert stack.lake is not None
+    stack.lake.write_text(LAKE.replace('lake"}', f'lake", commits: {commits}}}'))
+    with pytest.raises(UnavailableError, match="far enough"):
+        stack.start()
+    assert stack.spark.log_store == log_store_class(commits)
+    assert (stack.wanted.commit_table is None) == (commits == "s3")
 
 
 def everything_of(stack: LocalStack) -> list[int]:

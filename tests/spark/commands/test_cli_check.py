@@ -55,6 +55,7 @@ def test_a_right_lake_and_where_a_key_goes(
         Check.SPARK_ANSWERS: True,
         Check.SPARK_PROCEDURES: True,
         Check.SPARK_ROOT: False,
+        Check.SPARK_COMMITS: True,
     }
     root = findings[Check.SPARK_ROOT].detail
     assert "The specified bucket does not exist" in root

@@ -26,6 +26,7 @@ from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import BatchResult, run_table
 from tidegate.platform.core.bronze.hint import Hint, Rebuild, Redriven, Replacement
 from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.config.commits import Commits, log_store_class
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.intake.tick import take_in
@@ -61,10 +62,16 @@ class FaultServers:
     """AWS, a Spark server that only the test restarts, and a proxy in front of AWS.
 
     Every client's S3 requests pass through the proxy, and those of Spark if the lake is `PROXIED`.
+
+    Args:
+        home: folder of their files.
+        aws: the running AWS.
+        commits: how the lakes coordinate commits.
     """
 
-    def __init__(self, home: Path, aws: LocalAws) -> None:
+    def __init__(self, home: Path, aws: LocalAws, commits: Commits = "dynamodb") -> None:
         self.aws = aws
+        self.commits = commits
         self.proxy = FaultProxy(self.aws.endpoint)
         self._home = home
         self._spark: ConnectServer | None = None
@@ -84,7 +91,10 @@ class FaultServers:
         conf = SMALL_DATA | {
             f"spark.hadoop.fs.s3a.bucket.{kind}-{PROXIED}.endpoint": self.proxy.endpoint for kind in ("landing", "lake")
         }
-        self._spark = SparkServer(self._home / "spark", self.aws.environ, port=0, memory="2g", conf=conf)
+        store = log_store_class(self.commits)
+        self._spark = SparkServer(
+            self._home / "spark", self.aws.environ, port=0, memory="2g", log_store=store, conf=conf
+        )
         self._spark.start(DEADLINE)
 
     def stop(self) -> None:
@@ -134,7 +144,8 @@ class FaultLake(TestLake):
         self._exit = ExitStack()
         tables, merged = list(tables), set(merged)
         configured = [{**_source(table), **(MERGED if table in merged else {})} for table in tables]
-        super().__init__(servers, folder, name, configured, {"discovery": False})  # type: ignore[arg-type]
+        more = {"discovery": False, "lake": {"commits": servers.commits}}
+        super().__init__(servers, folder, name, configured, more)  # type: ignore[arg-type]
         self.tables = {table: Watched(self, table) for table in tables if not table.startswith(("rows", "sets"))}
 
     @cached_property

@@ -21,6 +21,8 @@ _SERVERS = {
     "tests/foreign/": "the stack",
     "tests/jvm/": "the stack",
     "tests/faults/test_log_store": "the proxied stack",
+    "tests/faults/test_commits_migrated": "the proxied stack",
+    "tests/faults/test_without_dynamodb": "servers to kill, without DynamoDB",
     "tests/interop/": "the proxied stack",
     "tests/faults/": "servers to kill",
 }

@@ -9,15 +9,18 @@ from __future__ import annotations
 import pytest
 from hypothesis import is_hypothesis_test, settings
 
+from tidegate.platform.core.config.commits import Commits
+
 #: The first seed, unless a test or `--seed` says another.
 _SEED = 20_261_121
 _MORE_EXAMPLES = 20
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add `--soak` and `--seed`."""
+    """Add `--soak`, `--seed` and `--commits`."""
     parser.addoption("--soak", action="store_true", help="run the tests that generate courses, for a long time")
     parser.addoption("--seed", type=int, help="the first seed of each test")
+    parser.addoption("--commits", choices=["dynamodb", "s3"], default="dynamodb", help="how fault tests commit")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -33,6 +36,13 @@ def pytest_configure(config: pytest.Config) -> None:
 def soak(pytestconfig: pytest.Config) -> bool:
     """Return whether a test should run for a long time."""
     return bool(pytestconfig.getoption("--soak"))
+
+
+@pytest.fixture(scope="session")
+def commits(pytestconfig: pytest.Config) -> Commits:
+    """Return how the servers and writers of the fault tests commit, unless a test says another way."""
+    given: Commits = pytestconfig.getoption("--commits")
+    return given
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ class Table:
 
     table_key = "landing.t"
     delta = None
-    lake = SimpleNamespace(store=None)
+    lake = SimpleNamespace(store=None, other_log_store=lambda: None)
     spec = source = key = None
 
     def __init__(self) -> None:
@@ -60,6 +60,17 @@ def test_a_run_reports_its_batches_although_s3_fails_before_their_files_are_merg
     monkeypatch.setattr(run, "compact", lambda _, location, name, log: compacted.append(f"{name} {location}"))
     assert run_table(table, RunOptions("test", listing=False)) == [done]
     assert compacted == ["bronze.t s3a://b/t"]
+
+
+def test_a_server_with_another_log_store_is_named_at_the_start_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    table: Any = Table()
+    monkeypatch.setattr(table, "lake", SimpleNamespace(other_log_store=lambda: "the server's is another"))
+    monkeypatch.setattr(run, "_next_batch", lambda *_, **__: None)
+    lines: list[str] = []
+    listener = RunListener()
+    monkeypatch.setattr(listener, "log", lines.append)
+    assert run_table(table, RunOptions("test", listing=False), listener) == []
+    assert lines == ["WARNING: the server's is another"]
 
 
 def test_each_batch_is_reported_as_soon_as_it_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -169,8 +170,18 @@ def test_the_local_platform_makes_what_is_wanted(account: Account) -> None:
     notifications = {bucket: found.get("QueueConfigurations", []) for bucket, found in account.buckets.items()}
     ours = WANTED.notification(arn)
     assert notifications == {"lake": [], "landing": [ours], "second": [ours]}
+    assert WANTED.commit_table is not None
     assert account.tables == {"delta_log": WANTED.commit_table.definition()}
     assert account.expiry == WANTED.commit_table.time_to_live()
+
+
+def test_a_lake_whose_commits_only_s3_coordinates_has_no_commit_table() -> None:
+    config = LAKE.model_copy(update={"lake": LAKE.lake.model_copy(update={"commits": "s3"})})
+    account = Account()
+    wanted = WantedResources.from_config(config)
+    provision(account.clients(), wanted)
+    assert (wanted.commit_table, account.tables, account.expiry) == (None, {}, {})
+    assert replace(wanted, commit_table=CommitTable()) == WANTED, "more depends on it than the table"
 
 
 def test_the_local_platform_makes_the_topics_and_queues_of_routes(account: Account) -> None:

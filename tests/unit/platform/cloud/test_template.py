@@ -46,6 +46,7 @@ LAKES = {
     ),
     "keys with wildcards": lake({"name": "odd", "prefix": "s3://landing/a$b*c?/${x}/", "format": "parquet"}),
     "discovery that registers": lake(discovery={"parquet": "register"}),
+    "commits by S3": lake(lake={"root": "s3://lake-bucket/root", "commits": "s3"}, metrics="cloudwatch"),
 }  # fmt: skip
 
 
@@ -199,3 +200,13 @@ def test_a_task_of_another_account_does_not_get_a_role() -> None:
     assert {trust: statement.get("Condition") for trust, statement in statements.items()} == {
         "ec2": None, "ecs": ours, "eks:prod/lake/tidegate": None,
     }  # fmt: skip
+
+
+def test_a_lake_whose_commits_only_s3_coordinates_has_nothing_of_dynamodb() -> None:
+    other = LAKES["commits by S3"]
+    same = other.model_copy(update={"lake": other.lake.model_copy(update={"commits": "dynamodb"})})
+    found, with_table = (stack_template(config, (), Trust.parse("ec2")) for config in (other, same))
+    for text in ("dynamodb", "delta_log", "DynamoDB", "CommitTable", "LostCommit", "SparkLogGroup"):
+        assert text in json.dumps(with_table)
+        assert text not in json.dumps(found)
+    assert set(with_table["Resources"]) - set(found["Resources"]) == {"CommitTable", "LostCommitFilter", "LostCommits"}

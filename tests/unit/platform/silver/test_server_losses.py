@@ -27,7 +27,8 @@ BRONZE = "landing.orders"
 def lake() -> Any:
     config = SimpleNamespace(table_for=lambda key: key)
     store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
-    return SimpleNamespace(store=store, config=config, delta=SimpleNamespace(check_session_alive=lambda: None))
+    delta = SimpleNamespace(check_session_alive=lambda: None)
+    return SimpleNamespace(store=store, config=config, delta=delta, other_log_store=lambda: None)
 
 
 def _failing(error: Exception) -> Callable[..., Any]:

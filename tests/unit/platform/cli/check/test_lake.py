@@ -158,6 +158,8 @@ def test_each_spark_that_there_are_jars_for_is_asked_for_more(monkeypatch: pytes
     store: Any = None
     monkeypatch.setattr(lake, "probe", lambda _: version)
     monkeypatch.setattr(lake, "_table_state_error", lambda *_: None)
-    found = list(lake.check_spark(_REMOTE, store))
-    assert found[0].detail == f"version {version}"
-    assert [each.check for each in found] == [Check.SPARK_ANSWERS, Check.SPARK_PROCEDURES, Check.SPARK_ROOT]
+    monkeypatch.setattr(lake, "_check_commits", lambda _, commits: f"commits: {commits}")
+    found = list(lake.check_spark(_REMOTE, store, commits="s3"))
+    assert (found[0].detail, found[-1].detail) == (f"version {version}", "commits: s3")
+    expected = [Check.SPARK_ANSWERS, Check.SPARK_PROCEDURES, Check.SPARK_ROOT, Check.SPARK_COMMITS]
+    assert [each.check for each in found] == expected

@@ -11,6 +11,7 @@ from pyspark.errors import AnalysisException
 
 from tidegate.platform.cli.check.findings import Failed, Warned
 from tidegate.platform.cli.check.jars import check_jars
+from tidegate.platform.cli.check.lake import check_commits
 from tidegate.platform.cli.commands.doctor import (
     check_listing,
     check_settings,
@@ -19,8 +20,10 @@ from tidegate.platform.cli.commands.doctor import (
     check_table,
     commit_table,
 )
+from tidegate.platform.core.config.commits import Commits, log_store_class
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.aws.commit_table import CommitTableAddress
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import ServerJar
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
 from tidegate.platform.local.spark.jars import OWN_JAR
@@ -51,17 +54,16 @@ CONDITIONAL = "io.tidegate.storage.ConditionalS3LogStore"
 S3A = "org.apache.hadoop.fs.s3a.S3AFileSystem"
 
 
-class Settings:
+class Settings(Delta):
     """A Spark server with the parts that the check of its log store needs."""
 
     def __init__(self, **settings: str) -> None:
-        self.session = SimpleNamespace(
-            conf=SimpleNamespace(get=lambda key, default: settings.get(_NAMES.get(key, ""), default))
-        )
+        conf = SimpleNamespace(get=lambda key, default: settings.get(_NAMES.get(key, ""), default))
+        self.session: Any = SimpleNamespace(conf=conf)
 
 
 def test_a_store_of_ours_may_have_performance_flags() -> None:
-    assert check_store(Settings(impl=LOG_STORE, flags="*"), ["landing"]) == LOG_STORE  # type: ignore[arg-type]
+    assert check_store(Settings(impl=LOG_STORE, flags="*"), ["landing"]) == LOG_STORE
 
 
 @pytest.mark.parametrize(
@@ -90,7 +92,7 @@ def test_a_store_of_ours_may_have_performance_flags() -> None:
 )
 def test_a_store_that_loses_commits_is_a_problem(settings: dict[str, str], why: str) -> None:
     with pytest.raises(Failed, match=why):
-        check_store(Settings(**settings), ["lake", "landing"])  # type: ignore[arg-type]
+        check_store(Settings(**settings), ["lake", "landing"])
 
 
 @pytest.mark.parametrize(
@@ -103,13 +105,49 @@ def test_a_store_that_loses_commits_is_a_problem(settings: dict[str, str], why: 
     ],
 )
 def test_every_scheme_that_is_open_has_a_store(settings: dict[str, str]) -> None:
-    assert check_store(Settings(**settings), ["lake"]) == LOG_STORE  # type: ignore[arg-type]
+    assert check_store(Settings(**settings), ["lake"]) == LOG_STORE
+
+
+@pytest.mark.parametrize(
+    ("impl", "commits"),
+    [(LOG_STORE, "dynamodb"), (CONDITIONAL, "s3")],
+)
+def test_the_log_store_of_the_lake_is_right(impl: str, commits: Commits) -> None:
+    assert (
+        check_commits(Settings(impl=impl), commits) == f"`lake.commits` is {commits}, and so is the server's log store"
+    )
+
+
+@pytest.mark.parametrize(
+    ("impl", "commits", "other"),
+    [(LOG_STORE, "s3", "dynamodb"), (CONDITIONAL, "dynamodb", "s3")],
+)
+def test_the_other_log_store_of_ours_is_a_warning_that_nothing_is_lost(
+    impl: str, commits: Commits, other: Commits
+) -> None:
+    said = rf"s3a\.impl on the server is {impl}, and `lake\.commits` in lake\.yaml is {commits}: no commit is lost"
+    with pytest.raises(Warned, match=rf"{said}.*{log_store_class(commits)}, or write `commits: {other}`"):
+        check_commits(Settings(impl=impl), commits)
+
+
+@pytest.mark.parametrize("commits", ["dynamodb", "s3"])
+@pytest.mark.parametrize("settings", [{}, {"impl": CLASSIC}, {"impl_of_all": "org.acme.Store"}])
+def test_a_log_store_of_others_is_a_problem_that_names_the_lake_s(settings: dict[str, str], commits: Commits) -> None:
+    found = next(iter(settings.values()), "not set")
+    with pytest.raises(Failed, match=rf"on the server is {found}, .*may be lost\. .* to {log_store_class(commits)} on"):
+        check_commits(Settings(**settings), commits)
+
+
+@pytest.mark.parametrize("settings", [{}, {"impl": CLASSIC}, {"impl_of_all": "org.acme.Store"}])
+def test_the_remedy_is_the_log_store_of_the_lake(settings: dict[str, str]) -> None:
+    with pytest.raises(Failed, match=CONDITIONAL):
+        check_store(Settings(**settings), ["lake"], "s3")
 
 
 @pytest.mark.parametrize("settings", [{"fast": "true"}, {"fast_in_hadoop": " True"}])
 def test_delta_s_fast_listing_is_a_problem(settings: dict[str, str]) -> None:
     with pytest.raises(Failed, match=r"delta\.enableFastS3AListFrom=true: .*Unset it"):
-        check_listing(Settings(impl=LOG_STORE, **settings))  # type: ignore[arg-type]
+        check_listing(Settings(impl=LOG_STORE, **settings))
 
 
 def test_a_server_whose_other_clients_see_other_values_is_a_warning() -> None:
@@ -123,18 +161,18 @@ def test_a_server_whose_other_clients_see_other_values_is_a_warning() -> None:
 
 
 def test_a_listing_that_delta_does_itself_is_none() -> None:
-    said = check_listing(Settings(impl=LOG_STORE, fast_in_hadoop="false"))  # type: ignore[arg-type]
+    said = check_listing(Settings(impl=LOG_STORE, fast_in_hadoop="false"))
     assert said == "delta.enableFastS3AListFrom is off"
 
 
 @pytest.mark.parametrize(("stream", "said"), [(None, "is not set, and its default"), ("analytics", "is analytics: ")])
 def test_a_stream_that_remembers_objects_is_a_warning(stream: str | None, said: str) -> None:
     with pytest.raises(Warned, match=said):
-        check_stream(Settings(**({"stream": stream} if stream else {})))  # type: ignore[arg-type]
+        check_stream(Settings(**({"stream": stream} if stream else {})))
 
 
 def test_a_stream_that_remembers_nothing_is_right() -> None:
-    assert check_stream(Settings(stream="classic")) == "fs.s3a.input.stream.type is classic"  # type: ignore[arg-type]
+    assert check_stream(Settings(stream="classic")) == "fs.s3a.input.stream.type is classic"
 
 
 class Server(Settings):
@@ -157,7 +195,7 @@ class Server(Settings):
 
 
 def check(jars: Any, spark: str = "4.2.0") -> str:
-    return check_jars(Server(jars), spark)  # type: ignore[arg-type]
+    return check_jars(Server(jars), spark)
 
 
 def test_jars_are_listed() -> None:
@@ -226,7 +264,7 @@ def test_the_table_of_entries_is_the_server_s_not_this_process_s(monkeypatch: py
     monkeypatch.setenv("AWS_REGION", "us-west-2")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     address = CommitTableAddress("mine", "eu-central-1", "http://127.0.0.1:2")
-    found = commit_table(Server(address), Aws())  # type: ignore[arg-type]
+    found = commit_table(Server(address), Aws())
     assert (found.name, found.where) == ("mine", "eu-central-1 at http://127.0.0.1:2")
 
 
@@ -236,7 +274,7 @@ def test_the_table_of_entries_is_the_server_s_not_this_process_s(monkeypatch: py
 )
 def test_delta_s_own_store_does_not_look_where_s3a_does(settings: dict[str, str], region: str) -> None:
     of_s3a = CommitTableAddress("mine", "eu-central-1", None)
-    found = commit_table(Server(of_s3a, impl=CLASSIC, **settings), Aws())  # type: ignore[arg-type]
+    found = commit_table(Server(of_s3a, impl=CLASSIC, **settings), Aws())
     assert found.where.startswith(f"{region} at ")
 
 
@@ -249,7 +287,7 @@ def test_delta_s_own_store_does_not_look_where_s3a_does(settings: dict[str, str]
 )
 def test_a_table_of_entries_that_nobody_can_name_is_a_problem(answer: Any, why: str) -> None:
     with pytest.raises(Failed, match=why):
-        commit_table(Server(answer), Aws())  # type: ignore[arg-type]
+        commit_table(Server(answer), Aws())
 
 
 def test_a_table_of_entries_that_is_being_made_is_not_ready() -> None:

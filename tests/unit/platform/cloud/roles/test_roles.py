@@ -307,6 +307,15 @@ def test_entries_of_other_lakes_in_the_commit_table_are_out_of_reach(path: str, 
         assert permits(operator(config), action, arn, context) is holds
 
 
+@pytest.mark.parametrize("role", ROLES)
+def test_a_lake_whose_commits_only_s3_coordinates_has_no_permission_of_dynamodb(role: str) -> None:
+    config = lake(table("orders", format="parquet"))
+    without = config.model_copy(update={"lake": config.lake.model_copy(update={"commits": "s3"})})
+    of_table = [each for each in ROLES[role](config) if any(action.startswith("dynamodb:") for action in each.actions)]
+    assert [each for each in ROLES[role](config) if each not in of_table] == list(ROLES[role](without))
+    assert bool(of_table) == (role in ("spark", "operator"))
+
+
 def test_buckets_are_of_the_account_that_lake_yaml_names() -> None:
     url = "https://sqs.eu-central-1.amazonaws.com/111122223333/events"
     config = lake(table("orders"), queues=[{"url": url, "dlq": "dead"}])

@@ -17,6 +17,7 @@ from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.costs.figures import FIGURES
 from tidegate.platform.core.costs.replay import Timing
 from tidegate.platform.core.costs.table_cost import Recorded, TableReport
+from tidegate.platform.core.costs.usage import Usage
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.storage.prices import StoragePrices
 from tidegate.platform.inventory.costs import measure
@@ -51,6 +52,17 @@ def test_figures_of_lake_yaml_count_more_than_price_lists(tmp_path: Path) -> Non
     found = cost_figures(spec, tmp_path, NOW)
     assert (found["s3_gigabyte_month"], found["s3_write"], found["s3_read"]) == (0.03, 1.0, FIGURES["s3_read"])
     assert cost_figures(CostsSpec(), tmp_path, NOW) == FIGURES
+
+
+def test_a_lake_whose_commits_only_s3_coordinates_pays_nothing_for_dynamodb(tmp_path: Path) -> None:
+    found = cost_figures(CostsSpec(), tmp_path, NOW, "s3")
+    assert Usage.batch_usage(found).dollars(found)["DynamoDB"] == 0
+    assert {name for name in FIGURES if found[name] != FIGURES[name]} == {
+        "batch_dynamodb_writes",
+        "batch_dynamodb_reads",
+    }
+    given = CostsSpec(figures={"batch_dynamodb_reads": 1.0})
+    assert cost_figures(given, tmp_path, NOW, "s3")["batch_dynamodb_reads"] == 1
 
 
 def test_an_unknown_figure_is_refused_with_those_that_are() -> None:

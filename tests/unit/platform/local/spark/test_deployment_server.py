@@ -7,9 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tidegate.platform.cli.commands.spark import parse_settings, read_settings
+from tidegate.platform.cli.commands.spark import parse_settings, print_settings, read_settings
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.core.config.commits import Commits, log_store_class
+from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.core.errors import BadSetting, UnavailableError
+from tidegate.platform.lake.spark.log_stores import LOG_STORE_S3, LOG_STORE_S3A
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.token_source import TOKEN, TOKEN_COMMAND, TOKEN_FILE, TokenSource
 from tidegate.platform.lake.spark.value_settings import other_values
@@ -53,6 +56,14 @@ def test_a_server_of_this_machine_needs_no_name_server_and_a_cluster_reaches_the
     assert "spark.driver.host" not in found
     assert found["spark.executor.extraClassPath"] == f"{tmp_path}/*"
     assert more.items() <= found.items()
+
+
+@pytest.mark.parametrize("commits", ["dynamodb", "s3"])
+def test_the_log_store_is_that_of_the_lake(tmp_path: Path, commits: Commits) -> None:
+    found = server(tmp_path, DeployedSettings("eu-central-1", commits=commits))._settings(tmp_path)
+    assert {found[LOG_STORE_S3A], found[LOG_STORE_S3]} == {log_store_class(commits)}
+    assert found["spark.hadoop.fs.s3a.performance.flags"] == "*"
+    assert lake_settings(tmp_path, "eu-central-1", None, commits).items() <= found.items()
 
 
 def test_its_environment_has_the_token_and_the_credentials_and_no_other_spark(
@@ -159,3 +170,23 @@ def test_settings_of_a_file_are_as_those_of_a_command_line_and_no_value_is_repea
         assert "s3cr3t" not in str(raised.value)
     with pytest.raises(CommandError, match=r"nowhere cannot be read: .*No such file"):
         read_settings(tmp_path / "nowhere")
+
+
+def test_printed_settings_have_the_log_store_of_lake_yaml(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
+    monkeypatch.delenv("TIDEGATE_LAKE", raising=False)
+    print_settings(tmp_path, None)
+    printed, note = capsys.readouterr()
+    assert f"{LOG_STORE_S3A}={log_store_class('dynamodb')}\n" in printed
+    assert note == "note: there is no lake.yaml, so these are the settings for `commits: dynamodb`\n"
+    lake = 'lake: {root: "s3://lake/root", commits: s3}\nqueues: [{name: q}]\nbuckets: [landing]\n'
+    (tmp_path / "lake.yaml").write_text(lake)
+    print_settings(tmp_path, None)
+    printed, note = capsys.readouterr()
+    assert f"{LOG_STORE_S3A}={log_store_class('s3')}\n" in printed
+    assert "DynamoDb" not in printed + note
+    with pytest.raises(LakeConfigError):
+        print_settings(tmp_path, tmp_path / "missing.yaml")

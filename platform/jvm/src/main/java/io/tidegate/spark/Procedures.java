@@ -15,6 +15,7 @@ import io.tidegate.procedures.ledger.LedgerMemoryProcedure;
 import io.tidegate.procedures.ledger.QuarantiningProcedure;
 import io.tidegate.procedures.server.CommitTableProcedure;
 import io.tidegate.procedures.server.JarsProcedure;
+import io.tidegate.procedures.server.SettleCommitsProcedure;
 import io.tidegate.procedures.silver.AddColumnsProcedure;
 import io.tidegate.procedures.silver.HasChangesProcedure;
 import io.tidegate.procedures.silver.MergeProcedure;
@@ -61,6 +62,7 @@ final class Procedures {
           new DeriveViewProcedure(),
           new JarsProcedure(),
           new CommitTableProcedure(),
+          new SettleCommitsProcedure(),
           new QuarantiningProcedure());
 
   private Procedures() {}

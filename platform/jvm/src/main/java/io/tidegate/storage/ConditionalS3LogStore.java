@@ -1,12 +1,11 @@
 package io.tidegate.storage;
 
 import io.delta.storage.HadoopFileSystemLogStore;
+import io.tidegate.storage.protocol.ConditionalCommit;
 import java.io.ByteArrayOutputStream;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.FileAlreadyExistsException;
-import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.hadoop.conf.Configuration;
@@ -40,25 +39,10 @@ public class ConditionalS3LogStore extends HadoopFileSystemLogStore {
     }
   }
 
-  /**
-   * Creates a file where there is none.
-   *
-   * <p>A file with the same bytes was created by this call, in a request whose answer was lost: each commit of Delta
-   * has its own identifier.
-   */
+  /** Creates a file where there is none. */
   void publish(FileSystem fs, Path path, byte[] content) throws IOException {
-    S3CommitFiles files = new S3CommitFiles(fs, path.getParent());
-    if (files.create(path.getName(), content)) {
-      return;
-    }
-    byte[] published = files.read(path.getName());
-    if (published == null) {
-      // Never report "exists" without a file: Delta would try this version again ten million times.
-      throw new IOException(path + " was refused as if it were there, and is not there");
-    }
-    if (!Arrays.equals(published, content)) {
-      throw new FileAlreadyExistsException(path.toString());
-    }
+    Path log = path.getParent();
+    new ConditionalCommit(log.toString(), new S3CommitFiles(fs, log)).publish(path.getName(), content);
   }
 
   @Override

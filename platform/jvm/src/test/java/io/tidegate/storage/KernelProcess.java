@@ -18,7 +18,7 @@ import java.util.Optional;
 import org.apache.hadoop.conf.Configuration;
 
 /**
- * Delta Kernel with our log store, in a process of its own.
+ * Delta Kernel with one of our log stores, in a process of its own.
  *
  * <p>Arguments as of {@link LogStoreProcess}. Commands: {@code create}, a table with a string column {@code id};
  * {@code add <path> <bytes>}, a Parquet file; {@code version}. Each is answered by the table's version.
@@ -28,7 +28,7 @@ public final class KernelProcess {
   private final Table table;
 
   private KernelProcess(Configuration conf, String path) {
-    conf.set("io.delta.kernel.logStore.s3a.impl", DynamoDbLogStore.class.getName());
+    conf.set("io.delta.kernel.logStore.s3a.impl", conf.get("test.store", DynamoDbLogStore.class.getName()));
     this.engine = DefaultEngine.create(conf);
     this.table = Table.forPath(engine, path);
   }

@@ -137,6 +137,71 @@ final class Participants {
     };
   }
 
+  /** Makes what a writer with the conditional store publishes by. The mutants of the tests make a worse one. */
+  interface Publisher {
+    ConditionalCommit make(CommitFiles files);
+  }
+
+  static ConditionalCommit conditional(CommitFiles files) {
+    return new ConditionalCommit("t", files);
+  }
+
+  /**
+   * A writer with our conditional store, without entries: reads the log, commits one version, rebases when it loses. Its
+   * SDK repeats a create whose answer was lost.
+   */
+  static Explorer.Participant conditional(String name, int attempts, Publisher publisher) {
+    return step -> {
+      ConditionalCommit commits = publisher.make(new Repeated(step.files()));
+      SortedSet<Long> seen = step.files().versionsFrom(0);
+      long next = seen.isEmpty() ? 0 : seen.last() + 1;
+      for (int i = 0; i < attempts; i++) {
+        try {
+          commits.publish(CommitEntry.fileName(next), bytes(name));
+          step.acknowledge(name, false);
+          return;
+        } catch (FileAlreadyExistsException e) {
+          long version = next++;
+          step.require(
+              world -> world.published.containsKey(version),
+              "version " + version + " was said to exist and does not: Delta would try it again for ever");
+        }
+      }
+    };
+  }
+
+  /** What the SDK of AWS is to a create: an answer that does not come is asked for again. */
+  private record Repeated(CommitFiles files) implements CommitFiles {
+    @Override
+    public SortedSet<Long> versionsFrom(long first) throws IOException {
+      return files.versionsFrom(first);
+    }
+
+    @Override
+    public byte[] read(String name) throws IOException {
+      return files.read(name);
+    }
+
+    @Override
+    public void write(String name, byte[] content) throws IOException {
+      files.write(name, content);
+    }
+
+    @Override
+    public boolean create(String name, byte[] content) throws IOException {
+      try {
+        return files.create(name, content);
+      } catch (EntryTable.Unanswered e) {
+        return files.create(name, content);
+      }
+    }
+
+    @Override
+    public void delete(String name) throws IOException {
+      files.delete(name);
+    }
+  }
+
   /** Delta's own writer. It acknowledges its commit whatever happens after its claim. */
   static Explorer.Participant classic(String name, String spelling) {
     return step -> {
