@@ -19,7 +19,8 @@ _HEAD = """\
 # Limits of version 0.1
 
 Version 0.1 has the whole path from an event to a silver table. It has run on [local
-servers](../operate/endpoints.md) only, and [`tidegate prove`](../start/prove.md) shows what holds in your account. [When not to use it](../start/when-not.md) says what Tidegate is not for.
+servers](../operate/endpoints.md) only, and [`tidegate prove`](../start/prove.md) shows what holds in your account.
+[When not to use it](../start/when-not.md) says what Tidegate is not for.
 
 Each limit below is a refusal, with an error or a reason in the quarantine that says what to do. The link after it
 leads to the test that asserts it. `make limits` writes this page from the marks of these tests.
