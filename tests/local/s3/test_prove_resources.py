@@ -158,12 +158,12 @@ def test_what_has_a_similar_name_and_no_marker_stays(
 ) -> None:
     others = Resources(replace(resources(policed).aws, endpoint_url=local_aws.endpoint, aws_access_key_id="test"))
     other = RunNames("fedcba9876")
-    s3, mark = others.s3, str(Mark.begin_run(RunNames("0123456789")))
+    s3, mark = others.s3, str(Mark("0123456789", 1))
     buckets = ("tidegate-prove-mine", "tidegate-prove-0123456789-backup", other.lake, other.landing)
     for name in buckets:
         s3.create_bucket(Bucket=name)
         s3.put_object(Bucket=name, Key="kept", Body=b"x")
-    # The marker of another run's id, and a text that is not a marker.
+    # The marker of another run, which has ended long ago; and a text that is not a marker.
     s3.put_bucket_tagging(Bucket=other.landing, Tagging={"TagSet": [{"Key": MARKER, "Value": mark}]})
     others.sqs.create_queue(QueueName=other.base, tags={MARKER: "yes"})
     queues = ("tidegate-prove-queue", other.base)
