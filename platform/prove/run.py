@@ -432,7 +432,7 @@ class Proof:
         except ClientError as error:
             answer = error.response
         headers = answer["ResponseMetadata"].get("HTTPHeaders", {})
-        return str(headers.get("server") or "unknown")
+        return str(headers.get("server") or "a server that does not name itself")
 
 
 def is_amazon(endpoint: str) -> bool:
