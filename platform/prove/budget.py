@@ -17,6 +17,8 @@ _MARGIN = 3
 _FORGET_WRITES, _FORGET_READS, _COMPARE_READS = 60, 150, 60
 #: Seconds that a run waits for messages, and receives in a second.
 _WAITING_SECONDS, _RECEIVES = 300, 2
+#: Requests of DynamoDB with which a server reads logs, for each batch. Its log does not say that they are reads.
+_LOG_REQUESTS = 15
 #: Requests of the races, by class.
 _RACE_WRITES, _RACE_READS = 900, 500
 
@@ -84,6 +86,7 @@ def plan_requests(files: int, kills: int, figures: Mapping[str, float] = FIGURES
         s3_writes=files * 1.3 + events * 0.3 + lists + _RACE_WRITES + _FORGET_WRITES * (_TABLES + _SILVER),
         # A HEAD or GET when a run looks, a read when it loads.
         s3_reads=files * 3 + _RACE_READS + (_FORGET_READS + _COMPARE_READS) * (_TABLES + _SILVER),
+        dynamodb_writes=batches * _LOG_REQUESTS,
         sqs=events * figures["message_sqs_requests"] + _WAITING_SECONDS * _RECEIVES,
     )
     each = (planned.s3_writes, planned.s3_reads, planned.sqs, planned.dynamodb_writes, planned.dynamodb_reads)

@@ -52,6 +52,16 @@ class RunNames:
         """The dead-letter queue."""
         return f"{self.base}-dlq"
 
+    @property
+    def resources(self) -> tuple[tuple[str, str], ...]:
+        """The kind and the name of everything."""
+        buckets, queues = (self.landing, self.lake), (self.base, self.dlq)
+        return (
+            *(("bucket", name) for name in buckets),
+            *(("queue", name) for name in queues),
+            ("table", self.base),
+        )
+
 
 @dataclass(frozen=True)
 class Mark:

@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tidegate.platform.prove.claims import Claim
-from tidegate.platform.prove.resources import Left
 
 #: Version of the form of the JSON report. A field may be added; one that is there keeps its meaning.
 FORMAT = 1
@@ -64,14 +63,12 @@ class Report:
         numbers: what was measured.
         facts: endpoint, region, versions and size.
         hidden: the beginning of the run's names, which is not shown. None: names are shown.
-        left: what could not be removed.
     """
 
     claims: Sequence[Claim]
     numbers: Mapping[str, Any]
     facts: Mapping[str, Any]
     hidden: str | None
-    left: Sequence[Left] = ()
     made: datetime = field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
 
     @property

@@ -165,6 +165,20 @@ class Resources:
                     strange.append(Left(kind, name, why, _command(kind, name)))
         return found, strange
 
+    def find_run(self, names: RunNames) -> tuple[list[Found], list[Left]]:
+        """Return what a run has made, by its names, and what cannot be asked. Needs no permission for lists."""
+        found: list[Found] = []
+        left: list[Left] = []
+        for kind, name in names.resources:
+            try:
+                mark = self._mark(kind, name)
+            except (ClientError, BotoCoreError) as error:
+                left.append(Left(kind, name, _why(error), _command(kind, name)))
+            else:
+                if mark is not None and mark.id == names.id:
+                    found.append(Found(kind, name, mark))
+        return found, left
+
     def _named_resources(self) -> Iterator[tuple[str, str]]:
         """Yield the kind and the name of everything that is named like something of a run."""
         buckets = [each["Name"] for each in self.s3.list_buckets().get("Buckets", [])]

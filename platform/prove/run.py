@@ -158,7 +158,6 @@ class Proof:
     console: Console
     claims: list[Claim] = field(default_factory=list)
     numbers: dict[str, Any] = field(default_factory=dict)
-    left: list[Left] = field(default_factory=list)
     kills: list[str] = field(default_factory=list)
     unreached: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -175,11 +174,9 @@ class Proof:
                 self._prove(stages)
         finally:
             self._end()
-        self._note_count_spending()
+        self._note_spending()
         self.numbers["seconds"] = round(time.monotonic() - begun, 1)
-        return Report(
-            self.claims, self.numbers, self._facts(), None if self.options.with_names else self.names.base, self.left
-        )
+        return Report(self.claims, self.numbers, self._facts(), None if self.options.with_names else self.names.base)
 
     def _prove(self, stages: Stages) -> None:
         lake_yaml = self.home / "lake.yaml"
@@ -354,16 +351,24 @@ class Proof:
     def _end(self) -> None:
         """Remove what the run made, unless it should be kept."""
         if self.options.keep:
-            self.console.print(f"Kept: {self.names.base}. `tidegate prove --clean --run {self.names.id}` removes it")
+            self._print(f"Kept: {self.names.base}. `tidegate prove --clean --run {self.names.id}` removes it")
             return
         self.console.print("Removing what the run made …")
-        found, _ = self.resources.find()
-        own = [each for each in found if each.mark.id == self.names.id]
-        self.left = self.resources.remove(own)
-        if not self.left:
-            remains = self.resources.remains(self.names)
-            self.left = [Left("resource", name, "it is still there", "tidegate prove --clean") for name in remains]
-        self.claims.append(_removal_claim(len(own), self.left))
+        try:
+            found, unasked = self.resources.find_run(self.names)
+            left = [*unasked, *self.resources.remove(found)]
+            if not left:
+                remains = self.resources.remains(self.names)
+                left = [Left("resource", name, "it is still there", "tidegate prove --clean") for name in remains]
+        except KeyboardInterrupt:
+            self._print(f"Interrupted: `tidegate prove --clean --run {self.names.id}` removes the rest")
+            raise
+        for each in left:
+            self._print(f"left: {each.kind} {each.name}: {each.why}. Remove it: {each.command}")
+        self.claims.append(_removal_claim(len(found), left))
+
+    def _print(self, line: str) -> None:
+        self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _counts(self) -> Counter[str]:
         counts = Counter(self.meter.counts)
@@ -384,7 +389,7 @@ class Proof:
         if spent > most:
             raise UnavailableError(f"stopped: ${spent:.4f} are spent, and at most ${most:.4f} were announced")
 
-    def _note_count_spending(self) -> None:
+    def _note_spending(self) -> None:
         spent, counts, counted = self._count_spending()
         dollars, most = spent.dollars(), self.options.planned.dollars()
         self.numbers |= {
@@ -427,7 +432,7 @@ class Proof:
         except ClientError as error:
             answer = error.response
         headers = answer["ResponseMetadata"].get("HTTPHeaders", {})
-        return str(headers.get("server") or "unknown")
+        return str(headers.get("server") or "a server that does not name itself")
 
 
 def is_amazon(endpoint: str) -> bool:

@@ -118,8 +118,6 @@ def _show(console: Console, report: Report) -> None:
     for claim in report.claims:
         if claim.held is False and claim.otherwise:
             console.print(f"{claim.says}: no. {claim.otherwise}", markup=False, highlight=False, soft_wrap=True)
-    for each in report.left:
-        console.print(f"left: {each.kind} {each.name}: {each.why}. Remove it: {each.command}", markup=False)
     numbers = report.numbers
     row = numbers.get("put_to_row_seconds", {})
     console.print(

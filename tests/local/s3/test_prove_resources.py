@@ -23,7 +23,7 @@ from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.prove.names import MARKER, Mark, RunNames
 from tidegate.platform.prove.policy import prove_statements
-from tidegate.platform.prove.resources import CannotMake, Left, Resources
+from tidegate.platform.prove.resources import CannotMake, Resources
 from tidegate.platform.prove.tables import lake_body
 
 pytestmark = pytest.mark.timeout(120)
@@ -120,10 +120,13 @@ def test_a_permission_that_is_missing_is_named(policed: PolicedAws) -> None:
         make(resources(policed, "no-table"), names)
     with pytest.raises(CannotMake, match="permission s3:ListAllMyBuckets is missing"):
         resources(policed, "no-lists").find()
-    own = resources(policed)
-    # What was made before the error is found, and removed.
-    assert own.remove([each for each in own.find()[0] if each.mark.id == names.id]) == []
+    # What was made before the error is found without a list, and removed.
+    own = resources(policed, "no-lists")
+    found, unasked = own.find_run(names)
+    assert (len(found), unasked) == (4, [])
+    assert own.remove(found) == []
     assert own.remains(names) == []
+    assert own.find_run(names) == ([], [])
 
 
 def test_what_may_not_be_removed_is_named_with_a_command(policed: PolicedAws) -> None:
@@ -135,7 +138,6 @@ def test_what_may_not_be_removed_is_named_with_a_command(policed: PolicedAws) ->
     assert {each.why.partition(":")[0] + ":" + each.why.split(":")[1].split(" ")[0] for each in left} == {
         "the permission s3:DeleteBucket", "the permission sqs:DeleteQueue"
     }  # fmt: skip
-    assert Left("bucket", names.lake, left[0].why, "") != left[0]
     assert f"aws s3 rb --force s3://{names.lake}" in {each.command for each in left}
     assert own.remove(own.find()[0]) == []
 
@@ -156,12 +158,12 @@ def test_what_has_a_similar_name_and_no_marker_stays(
 ) -> None:
     others = Resources(replace(resources(policed).aws, endpoint_url=local_aws.endpoint, aws_access_key_id="test"))
     other = RunNames("fedcba9876")
-    s3, mark = others.s3, str(Mark.begin_run(RunNames("0123456789")))
+    s3, mark = others.s3, str(Mark("0123456789", 1))
     buckets = ("tidegate-prove-mine", "tidegate-prove-0123456789-backup", other.lake, other.landing)
     for name in buckets:
         s3.create_bucket(Bucket=name)
         s3.put_object(Bucket=name, Key="kept", Body=b"x")
-    # The marker of another run's id, and a text that is not a marker.
+    # The marker of another run, which has ended long ago; and a text that is not a marker.
     s3.put_bucket_tagging(Bucket=other.landing, Tagging={"TagSet": [{"Key": MARKER, "Value": mark}]})
     others.sqs.create_queue(QueueName=other.base, tags={MARKER: "yes"})
     queues = ("tidegate-prove-queue", other.base)
