@@ -87,7 +87,7 @@ _BOUNDS = {
         ),
         "platform/lake/lake_root/",
     ],
-    "a part that is not part of a lake": ["platform/demo/", "platform/local/"],
+    "a part that is not part of a lake": ["platform/demo/", "platform/local/", "platform/release/"],
 }
 
 
