@@ -72,6 +72,10 @@ def test_each_way_renders_to_objects_of_kubernetes_without_a_secret_or_a_root(va
             assert secured["capabilities"]["drop"] == ["ALL"]
             named = {volume["name"] for volume in spec["volumes"]} | {"home"}
             assert {mount["name"] for mount in container["volumeMounts"]} <= named
+        # Containers share the token, and no folder for temporary files.
+        places = [mount["name"] for each in containers(pod).values() for mount in each["volumeMounts"]
+                  if mount["mountPath"] == "/tmp"]  # fmt: skip
+        assert len(places) == len(set(places)), name
         # Each pod has a policy that says who may reach it.
         assert [each for each in policies if each.items() <= pod["metadata"]["labels"].items()], name
     for found in of_kind(objects, "Service").values():
@@ -148,6 +152,9 @@ def test_the_password_of_postgres_is_a_reference_and_spark_does_not_have_it() ->
     assert "envFrom" not in both["spark"]
     # Pages without a login are for the proxy alone.
     assert found["TIDEGATE_UI_HOST"] == "0.0.0.0"
+    services = of_kind(objects, "Service")
+    assert services["lake"]["spec"]["clusterIP"] == "None"
+    assert "clusterIP" not in services["lake-ui"]["spec"]
     (rule,) = of_kind(objects, "NetworkPolicy")["lake"]["spec"]["ingress"]
     assert rule == {"from": [{"podSelector": {"matchLabels": {"app": "oauth2-proxy"}}}], "ports": [{"port": "ui"}]}
 

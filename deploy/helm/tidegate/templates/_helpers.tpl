@@ -113,7 +113,6 @@ securityContext:
 {{- define "tidegate.mounts" -}}
 - {name: config, mountPath: /etc/tidegate, readOnly: true}
 - {name: secrets, mountPath: /run/tidegate}
-- {name: tmp, mountPath: /tmp}
 {{- if .Values.spark.token.secret }}
 - {name: token, mountPath: /run/secrets/tidegate, readOnly: true}
 {{- end }}
@@ -179,6 +178,14 @@ livenessProbe:
 resources: {{ toYaml .Values.spark.resources | nindent 2 }}
 volumeMounts: {{ include "tidegate.mounts" . | nindent 2 }}
   - {name: spark, mountPath: /var/lib/tidegate}
+  - {name: spark-tmp, mountPath: /tmp}
+{{- end -}}
+
+{{- define "tidegate.sparkVolumes" -}}
+- name: spark
+  emptyDir: {}
+- name: spark-tmp
+  emptyDir: {}
 {{- end -}}
 
 {{- define "tidegate.checksum" -}}
