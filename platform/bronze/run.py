@@ -95,7 +95,7 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
     until = time.monotonic() + READS_SECONDS
     done: list[BatchResult] = []
     first, present = True, table
-    if other := table.lake.other_log_store():
+    if other := table.delta.other_log_store(table.lake.config.lake.commits):
         listener.log(f"WARNING: {other}")
     if options.listing:
         for line in table.lake.drift(table):

@@ -31,7 +31,6 @@ from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.lake_root.waiting_notes import WaitingSignals
 from tidegate.platform.lake.ledger import Ledger
 from tidegate.platform.lake.spark.delta import Delta
-from tidegate.platform.lake.spark.log_stores import other_log_store
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.suppression import Suppression, suppression
 from tidegate.platform.lake.threads import parallel_outcomes
@@ -198,10 +197,6 @@ class Lake:
             f"lake.yaml gives its name {born.name} to {taker.prefix}: to query both tables, give that table another "
             "`name` and start it over (tidegate reset)"
         )
-
-    def other_log_store(self) -> str | None:
-        """Return a sentence if the Spark server commits by another log store than lake.yaml asks for, else None."""
-        return other_log_store(self.delta.log_store, self.config.lake.commits)
 
     def drift(self, table: Table) -> list[str]:
         """Return a sentence for each difference of lake.yaml from the table's birth, with the remedy."""

@@ -89,7 +89,7 @@ class Resources:
             for bucket in wanted.every_bucket:
                 self._make_bucket(bucket, mark)
             arn = self._make_queues(wanted, mark)
-            if commit_table:
+            if commit_table and wanted.commit_table is not None:
                 self._make_table(replace(wanted.commit_table, name=names.base), mark)
             policy = json.dumps(wanted.queue_policy(arn))
             url = self.queue_url(names)

@@ -133,7 +133,7 @@ def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda
     """
     goal: int | None = None
     done: list[MergeResult] = []
-    if other := lake.other_log_store():
+    if other := lake.delta.other_log_store(lake.config.lake.commits):
         log(f"WARNING: {other}")
 
     def step() -> MergeResult | None:

@@ -36,7 +36,6 @@ from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake_root.batches import GenerationRetired
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.spark.delta import Delta
-from tidegate.platform.lake.spark.log_stores import other_log_store
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.session import isolated_session, probe
@@ -269,7 +268,7 @@ def check_commits(delta: Delta, commits: Commits) -> str:
         Warned: it has the other one of Tidegate's two, next to which nothing is lost.
         Failed: it has another one.
     """
-    if (other := other_log_store(delta.log_store, commits)) is not None:
+    if (other := delta.other_log_store(commits)) is not None:
         raise (Warned if commits_of_class(delta.log_store) else Failed)(other)
     return f"`lake.commits` is {commits}, and so is the server's log store"
 

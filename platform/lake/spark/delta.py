@@ -10,12 +10,13 @@ from typing import Any
 from pyspark.sql import Row, SparkSession
 
 from tidegate.platform.core.bronze.batch import Add, Remove
+from tidegate.platform.core.config.commits import Commits
 from tidegate.platform.core.schema.column_types import Field, field_from_json
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.aws.commit_table import CommitTableAddress
 from tidegate.platform.lake.spark.catalog import SqlCatalog
-from tidegate.platform.lake.spark.log_stores import LOG_STORE_CLASS, LOG_STORE_S3A
+from tidegate.platform.lake.spark.log_stores import LOG_STORE_CLASS, LOG_STORE_S3A, other_log_store
 from tidegate.platform.lake.spark.output_writer import OutputWriter
 from tidegate.platform.lake.spark.procedures import Procedures
 from tidegate.platform.lake.spark.remote import SparkRemote
@@ -105,6 +106,10 @@ class Delta:
     def log_store(self) -> str:
         """The class that publishes commits on the server; empty when none is set."""
         return self.conf(LOG_STORE_CLASS) or self.conf(LOG_STORE_S3A)
+
+    def other_log_store(self, commits: Commits) -> str | None:
+        """Return a sentence if the server commits by another log store than lake.yaml asks for, else None."""
+        return other_log_store(self.log_store, commits)
 
     def settle_commits(self, location: str) -> int:
         """Publish or close the pending commit of a table's newest entry in DynamoDB, whatever log store the server has.

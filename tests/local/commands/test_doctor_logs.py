@@ -383,12 +383,12 @@ def test_a_claim_of_a_writer_that_lives_is_not_a_dead_writer_s(
     table.write(OURS, "commit")
     table.claim(2, OURS)
 
-    def commit_and_claim(_: float) -> None:
+    def publish_and_claim(_: float) -> None:
         table.commit(2)
         table.claim(2, OURS, complete=True)
         table.claim(3, of(3))
 
-    monkeypatch.setattr(time, "sleep", commit_and_claim)
+    monkeypatch.setattr(time, "sleep", publish_and_claim)
     assert table.findings()["entries"] == (True, f"version 2, under {table.location}")
 
 

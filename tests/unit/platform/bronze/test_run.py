@@ -27,8 +27,8 @@ class Table:
     """A table whose birth cannot be read after its batch is recorded."""
 
     table_key = "landing.t"
-    delta = None
-    lake = SimpleNamespace(store=None, other_log_store=lambda: None)
+    delta: Any = SimpleNamespace(other_log_store=lambda _: None)
+    lake = SimpleNamespace(store=None, config=SimpleNamespace(lake=SimpleNamespace(commits="s3")))
     spec = source = key = None
 
     def __init__(self) -> None:
@@ -64,13 +64,13 @@ def test_a_run_reports_its_batches_although_s3_fails_before_their_files_are_merg
 
 def test_a_server_with_another_log_store_is_named_at_the_start_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     table: Any = Table()
-    monkeypatch.setattr(table, "lake", SimpleNamespace(other_log_store=lambda: "the server's is another"))
+    table.delta = SimpleNamespace(other_log_store=lambda commits: f"the server's is not that of {commits}")
     monkeypatch.setattr(run, "_next_batch", lambda *_, **__: None)
     lines: list[str] = []
     listener = RunListener()
     monkeypatch.setattr(listener, "log", lines.append)
     assert run_table(table, RunOptions("test", listing=False), listener) == []
-    assert lines == ["WARNING: the server's is another"]
+    assert lines == ["WARNING: the server's is not that of s3"]
 
 
 def test_each_batch_is_reported_as_soon_as_it_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,10 +25,10 @@ BRONZE = "landing.orders"
 
 @pytest.fixture
 def lake() -> Any:
-    config = SimpleNamespace(table_for=lambda key: key)
+    config = SimpleNamespace(table_for=lambda key: key, lake=SimpleNamespace(commits="dynamodb"))
     store = LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
-    delta = SimpleNamespace(check_session_alive=lambda: None)
-    return SimpleNamespace(store=store, config=config, delta=delta, other_log_store=lambda: None)
+    delta = SimpleNamespace(check_session_alive=lambda: None, other_log_store=lambda _: None)
+    return SimpleNamespace(store=store, config=config, delta=delta)
 
 
 def _failing(error: Exception) -> Callable[..., Any]:

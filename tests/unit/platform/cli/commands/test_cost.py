@@ -38,7 +38,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 
 
 def printed(question: CostsQuestion, spec: CostsSpec | None = None, **options: Any) -> str:
-    lake: Any = SimpleNamespace(config=SimpleNamespace(costs=spec))
+    lake: Any = SimpleNamespace(config=SimpleNamespace(costs=spec, lake=SimpleNamespace(commits="dynamodb")))
     console = Console(file=StringIO(), width=160)
     run_cost(console, lake, Path("lake.yaml"), question, **options)
     return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
