@@ -20,7 +20,7 @@ from tidegate.platform.lake.aws.commit_table import CommitTable, CommitTableAddr
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.local.spark.server_settings import LOG_STORE
 
-LOAD = Scale(tables=2, writers=2, commits=90, kills=0, pauses=0, deadline=300)
+LOAD = Scale(tables=2, writers=3, commits=90, kills=0, pauses=0, deadline=300)
 
 
 class Moving:

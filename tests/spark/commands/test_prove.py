@@ -115,11 +115,15 @@ def test_a_proof_holds_on_the_local_aws_under_its_printed_policy(
     assert [each for each in left.find()[0] if each.mark.id == id] == []
 
 
-def test_on_moto_exactly_the_claim_fails_that_moto_does_not_hold(
+def test_on_moto_exactly_the_claims_fail_that_moto_does_not_hold(
     moto: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held, report, said = prove(tmp_path, monkeypatch, moto, "test")
-    assert failures(report) == {"copy-if-match": "another etag: not refused; its own etag: copied"}, said
+    failed = failures(report)
+    # Its threads check a condition and then write, without a lock: a race is lost in some runs. Then no lake is made.
+    assert set(failed) - {"complete-once", "create-once", "lake"} == {"copy-if-match"}, said
+    assert failed["copy-if-match"] == "another etag: not refused; its own etag: copied"
+    assert "create-once" in failed or {claim["id"] for claim in report["claims"]} == OF_THE_LAKE | OF_RACES
     assert not held
     assert "after_load` can only keep or tag" in said
     assert "Werkzeug" in report["endpoint"]
