@@ -27,10 +27,6 @@ _GONE_WITHIN = 90.0
 _PER_CALL = 1000
 
 
-class CannotMake(UnavailableError):
-    """Something that the run needs cannot be made. The message says what to do."""
-
-
 @dataclass(frozen=True)
 class Found:
     """A resource that carries a marker of ours.
@@ -82,7 +78,7 @@ class Resources:
             commit_table: whether the run's own Spark server needs a table for commits.
 
         Raises:
-            CannotMake: AWS refuses something.
+            UnavailableError: AWS refuses something.
         """
         mark, wanted = Mark.begin_run(names), WantedResources.from_config(config)
         with explained():
@@ -107,7 +103,9 @@ class Resources:
             self.s3.create_bucket(Bucket=name, **place)
         except ClientError as error:
             if code_of(error) in ("BucketAlreadyExists", "BucketAlreadyOwnedByYou"):
-                raise CannotMake(f"the bucket name {name} is taken: run `tidegate prove` again, for another") from None
+                raise UnavailableError(
+                    f"the bucket name {name} is taken: run `tidegate prove` again, for another"
+                ) from None
             raise
         try:
             tags = {"TagSet": [{"Key": MARKER, "Value": str(mark)}]}
@@ -151,7 +149,7 @@ class Resources:
         """Return what runs have made, and what has such a name and no marker, which may be somebody else's.
 
         Raises:
-            CannotMake: AWS refuses a list.
+            UnavailableError: AWS refuses a list.
         """
         found: list[Found] = []
         strange: list[Left] = []
@@ -299,7 +297,7 @@ class explained:  # noqa: N801 - read as a sentence: with explained()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, ClientError) and _is_denied(error):
-            raise CannotMake(_why(error)) from error
+            raise UnavailableError(_why(error)) from error
 
 
 def _why(error: ClientError | BotoCoreError) -> str:

@@ -133,7 +133,7 @@ def run_proof(settings: Settings, options: ProofOptions, names: RunNames, consol
         names: of this run.
 
     Raises:
-        CannotMake: AWS refuses what the run needs.
+        UnavailableError: AWS refuses what the run needs.
     """
     meter = Meter()
     settings = replace(settings, aws=MeteredAws.from_aws(settings.aws, meter))

@@ -65,7 +65,7 @@ def run_prove(console: Console, wish: Wish, ask: Callable[[str], bool]) -> bool:
 
     Raises:
         CommandError: the budget is too small, or nobody can be asked.
-        CannotMake: AWS refuses what the run needs.
+        UnavailableError: AWS refuses what the run needs.
     """
     settings = environment_settings()
     region_of(settings)

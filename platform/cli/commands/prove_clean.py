@@ -27,7 +27,7 @@ def run_prove_clean(console: Console, home: Path, only: str | None) -> bool:
         only: id of one run, which is removed in any case.
 
     Raises:
-        CannotMake: AWS refuses a list.
+        UnavailableError: AWS refuses a list.
         CommandError: the run lives, on this machine.
     """
     settings = environment_settings()

@@ -132,6 +132,8 @@ def _check_folder(folder: Path, cure: str, spark: str) -> Path:
     delta = sorted(path.name for path in folder.glob("delta-spark_*.jar"))
     if not delta:
         raise UnavailableError(f"the JVM jars are missing: no delta-spark jar in {folder}; {cure}")
+    if spark not in SPARKS:
+        raise UnavailableError(f"there are jars for Spark {' and '.join(SPARKS)}, and pyspark is {installed_spark()}")
     if (other := spark_of_jar(delta[0])) not in ("", spark):
         raise UnavailableError(
             f"the jars in {folder} are for Spark {other}, and those for Spark {spark} are needed: install "

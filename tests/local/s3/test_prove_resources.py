@@ -19,11 +19,12 @@ from tidegate.platform.cli.commands.prove_clean import run_prove_clean
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.statement import Statements
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.prove.names import MARKER, Mark, RunNames
 from tidegate.platform.prove.policy import prove_statements
-from tidegate.platform.prove.resources import CannotMake, Resources
+from tidegate.platform.prove.resources import Resources
 from tidegate.platform.prove.tables import lake_body
 
 pytestmark = pytest.mark.timeout(120)
@@ -116,9 +117,11 @@ def test_a_bucket_with_versions_is_emptied(policed: PolicedAws, local_aws: Local
 
 def test_a_permission_that_is_missing_is_named(policed: PolicedAws) -> None:
     names = RunNames.draw()
-    with pytest.raises(CannotMake, match=r"permission dynamodb:CreateTable is missing: `tidegate prove --policy`"):
+    with pytest.raises(
+        UnavailableError, match=r"permission dynamodb:CreateTable is missing: `tidegate prove --policy`"
+    ):
         make(resources(policed, "no-table"), names)
-    with pytest.raises(CannotMake, match="permission s3:ListAllMyBuckets is missing"):
+    with pytest.raises(UnavailableError, match="permission s3:ListAllMyBuckets is missing"):
         resources(policed, "no-lists").find()
     # What was made before the error is found without a list, and removed.
     own = resources(policed, "no-lists")
@@ -149,7 +152,7 @@ def test_a_bucket_name_that_is_taken_says_so(policed: PolicedAws, monkeypatch: p
         raise ClientError({"Error": {"Code": "BucketAlreadyExists", "Message": ""}}, "CreateBucket")
 
     monkeypatch.setattr(own.s3, "create_bucket", taken)
-    with pytest.raises(CannotMake, match=f"the bucket name {names.lake} is taken: run `tidegate prove` again"):
+    with pytest.raises(UnavailableError, match=f"the bucket name {names.lake} is taken: run `tidegate prove` again"):
         make(own, names)
 
 

@@ -104,10 +104,11 @@ def caught(sources: Mapping[str, str]) -> set[str]:
 
 
 def knows_nothing(name: str, source: str) -> bool:
-    """Return whether a module of a demo imports nothing of Tidegate but the demo."""
+    """Return whether a module of a demo, or of a proof, imports nothing of Tidegate but these."""
     modules = [node.module or "" for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
     ours = [module for module in modules if module.startswith("tidegate")]
-    return name.startswith("platform/demo/") and all(module.startswith("tidegate.platform.demo") for module in ours)
+    apart = ("tidegate.platform.demo", "tidegate.platform.prove")
+    return name.startswith(("platform/demo/", "platform/prove/")) and all(each.startswith(apart) for each in ours)
 
 
 def test_each_error_has_one_kind() -> None:
@@ -115,7 +116,7 @@ def test_each_error_has_one_kind() -> None:
 
 
 def test_each_error_is_raised_as_one_of_a_kind() -> None:
-    """Producers and oracles of the demos know nothing of Tidegate, so that no mistake of it is theirs too."""
+    """Producers and oracles of demos and proofs know nothing of Tidegate, so that no mistake of it is theirs too."""
     found = {name: bare(source) for name, source in product().items() if not knows_nothing(name, source)}
     assert {name: lines for name, lines in found.items() if lines} == {}
 

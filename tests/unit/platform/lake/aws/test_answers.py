@@ -569,6 +569,10 @@ LOOPS: dict[str, Loop] = {
     "platform/intake/row_objects.py": OWN,
     "platform/intake/store_and_delete.py": OWN,
     "platform/intake/tick.py": TABLES,
+    **dict.fromkeys(
+        (f"platform/prove/{name}.py" for name in ("producers", "races", "resources")),
+        Loop("objects, queues and tables that the proof itself made"),
+    ),
 }
 
 
