@@ -45,8 +45,8 @@ WORDS = (
 _COMMAND = re.compile(r"tidegate [a-z][^`.,;()]*")
 #: What the grammar of lake.yaml bounds to letters that no shell knows, and the user's own folder.
 PLAIN = {
-    "birth.name", "f'{name} ' if name else ''", "home", "name", "option", "role", "route", "self.names.id", "spec.name", "table",
-    "what",
+    "birth.name", "f'{name} ' if name else ''", "home", "name", "option", "role", "route", "self.names.id",
+    "spec.name", "table", "what",
 }  # fmt: skip
 
 
