@@ -61,10 +61,21 @@ def test_the_first_table_is_made_as_its_page_says(
 
     lake.intake()
     lake.materialize("bronze", "prices", from_inbox=True)
-    bronze, ledger, _ = re.findall(r'tidegate sql "(.*)"', FIRST_TABLE.read_text())  # the third is of silver
+    bronze, ledger, _, quarantine = re.findall(
+        r'tidegate sql "(.*)"', FIRST_TABLE.read_text()
+    )  # the third is of silver
     rows, decisions = lake.sql(bronze), lake.sql(ledger)
     assert sorted(map(tuple, rows)) == [("north", 1.5), ("south", 2.5)]
     assert [(row["key"], row["status"]) for row in decisions] == [("prices/monday.csv", "committed")]
+
+    (bad,) = re.findall(r"printf '(.*)' > exports/prices/wednesday.csv", FIRST_TABLE.read_text())
+    lake.put("prices/wednesday.csv", bad.replace("\\n", "\n"))
+    lake.intake()
+    lake.materialize("bronze", "prices", from_inbox=True)
+    assert [tuple(row) for row in lake.sql(f"{bronze} WHERE day = DATE '2026-11-25'")] == [("south", 2.75)]
+    assert [(row["key"], row["reason"]) for row in lake.sql(quarantine)] == [
+        ("prices/wednesday.csv", "column price is double, and this is not: ?")
+    ]
 
 
 def test_the_reader_s_assets_take_dagster_s_resources_and_ours(
