@@ -58,9 +58,9 @@ def jars(folder: Path) -> list[Component]:
     """Return the jars of a folder of the build, without our own.
 
     Raises:
-        BadSetting: a jar is not in platform/jvm/maven.lock, or its licence is unknown.
+        BadSetting: a jar is not in platform/jvm/maven.lock as one that is shipped, or its licence is unknown.
     """
-    known = {Path(path).name: path for path in read_lock()}
+    known = {Path(path).name: path for path in read_lock(shipped=True)}
     found = []
     for path in sorted(folder.glob("*.jar")):
         if OURS.fullmatch(path.name):
