@@ -132,7 +132,7 @@ jars: ## Build our Spark procedures and log store, and fetch their jars (SPARK=4
 wheels: $(BIN)/.dev $(DIST)/.built $(DIST_4_1)/.built ## Build the wheels of Tidegate and of its jars into build/dist
 	$(BIN)/python platform/jvm/wheels.py build/dist
 
-audit: $(BIN)/.dev $(DIST)/.built ## Look for known vulnerabilities of packages and jars, and for secrets in the files and their history: needs a network
+audit: $(BIN)/.dev $(DIST)/.built $(DIST_4_1)/.built $(SPARK_4_1)/.installed ## Look for known vulnerabilities of packages and jars, and for secrets in the files and their history: needs a network
 	$(BIN)/python -m tidegate.platform.release.audit $(ARGS)
 
 release: $(BIN)/.dev ## Build everything of a release into build/release, from a commit with the tag of its version

@@ -96,8 +96,8 @@ def strangers(lock: dict[str, str], folder: Path) -> Iterator[str]:
             continue
         if path.name not in known:
             yield (
-                f"{path} is not in platform/jvm/maven.lock, or not as one that is shipped: run `make maven-lock` if you "
-                "changed a version, else `make clean`"
+                f"{path} is not in platform/jvm/maven.lock, or not as one that is shipped: run `make maven-lock` if "
+                "you changed a version, else `make clean`"
             )
         elif digest_of(path) != known[path.name]:
             yield f"{path} has other bytes than platform/jvm/maven.lock lists: run `make clean`, and build again"

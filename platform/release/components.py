@@ -76,20 +76,32 @@ def jars(folder: Path) -> list[Component]:
     return found
 
 
-def described_jars(folder: Path) -> Iterator[Component]:
-    """Yield the jars of a folder that say themselves what they are: those that Spark brings."""
+def described_jars(folder: Path) -> tuple[list[Component], list[str]]:
+    """Return the jars of a folder that say themselves what they are, and the names of the others.
+
+    Args:
+        folder: the jars that Spark brings.
+    """
+    found, silent = list[Component](), list[str]()
     for path in sorted(folder.glob("*.jar")):
-        with zipfile.ZipFile(path) as jar:
-            texts = [
-                jar.read(name).decode("utf-8", "replace")
-                for name in jar.namelist()
-                if re.fullmatch(r"META-INF/maven/[^/]+/[^/]+/pom\.properties", name)
-            ]
-        for said in (dict(re.findall(r"^(\w+)=(\S+)", text, re.MULTILINE)) for text in texts):
-            group, artifact, version = (said.get(key, "") for key in ("groupId", "artifactId", "version"))
-            # A jar may contain others, each with such a text.
-            if path.name == f"{artifact}-{version}.jar":
-                yield Component(f"{group}:{artifact}", version, f"pkg:maven/{group}/{artifact}@{version}")
+        components = list(_described(path))
+        found += components
+        silent += [] if components else [path.name]
+    return found, silent
+
+
+def _described(path: Path) -> Iterator[Component]:
+    with zipfile.ZipFile(path) as jar:
+        texts = [
+            jar.read(name).decode("utf-8", "replace")
+            for name in jar.namelist()
+            if re.fullmatch(r"META-INF/maven/[^/]+/[^/]+/pom\.properties", name)
+        ]
+    for said in (dict(re.findall(r"^(\w+)=(\S+)", text, re.MULTILINE)) for text in texts):
+        group, artifact, version = (said.get(key, "") for key in ("groupId", "artifactId", "version"))
+        # A jar may contain others, each with such a text.
+        if path.name == f"{artifact}-{version}.jar":
+            yield Component(f"{group}:{artifact}", version, f"pkg:maven/{group}/{artifact}@{version}")
 
 
 def _licence(package: str) -> str:
