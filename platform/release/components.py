@@ -84,13 +84,13 @@ def described_jars(folder: Path) -> tuple[list[Component], list[str]]:
     """
     found, silent = list[Component](), list[str]()
     for path in sorted(folder.glob("*.jar")):
-        components = list(_described(path))
+        components = list(_own_descriptions(path))
         found += components
         silent += [] if components else [path.name]
     return found, silent
 
 
-def _described(path: Path) -> Iterator[Component]:
+def _own_descriptions(path: Path) -> Iterator[Component]:
     with zipfile.ZipFile(path) as jar:
         texts = [
             jar.read(name).decode("utf-8", "replace")

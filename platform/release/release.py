@@ -161,13 +161,13 @@ def build(folder: Path, version: str) -> Path:
     shutil.copy(ROOT / lock, folder / f"tidegate-requirements-{version}.txt")
     said = notes((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), version)
     (folder / "NOTES.md").write_text(f"# Tidegate {version}\n{said or ''}", encoding="utf-8")
-    (folder / "BUILD").write_text("".join(built_with()), encoding="utf-8")
+    (folder / "BUILD").write_text("".join(tool_versions()), encoding="utf-8")
     lines = (f"{digest}  {name}\n" for name, digest in sums(folder).items())
     (folder / SUMS).write_text("".join(lines), encoding="utf-8")
     return folder
 
 
-def built_with() -> Iterator[str]:
+def tool_versions() -> Iterator[str]:
     """Yield a line for the commit and for each tool that decides on bytes: other versions may write others."""
     yield f"commit {_git(ROOT, 'rev-parse', 'HEAD')}"
     yield f"Python {platform.python_version()}\n"

@@ -57,7 +57,7 @@ def test_a_line_is_added_the_sender_is_changed_and_the_old_line_is_removed(path:
     ]
 
 
-def test_a_file_that_is_written_in_two_steps_takes_no_secret_away(path: Path) -> None:
+def test_a_file_that_is_written_in_two_steps_removes_no_secret(path: Path) -> None:
     path.write_text(f"{NEW}\n{OLD}\n")
     secrets = current(path, [])
     assert secrets.values() == (NEW, OLD)
@@ -110,7 +110,7 @@ def test_a_change_between_the_start_and_the_first_look_counts(path: Path) -> Non
     ],
 )
 @pytest.mark.parametrize("verification", ["github", "stripe", "slack", "shopify", "secret"])
-def test_a_text_that_others_may_know_is_no_secret(path: Path, verification: str, text: str) -> None:
+def test_a_text_that_others_may_know_is_not_a_secret(path: Path, verification: str, text: str) -> None:
     path.write_text(f"{text}\n{NEW}\n")
     given = {"name": "shop", "queue": "rows", "verification": verification, "secrets": [{"file": str(path)}]}
     found, (problem,) = secret_values(WebhookSpec.model_validate(given), {})
