@@ -101,8 +101,8 @@ def linked_files(text: str, source: Path, place: str, known: dict[Path, str]) ->
                 raise SystemExit(f"error: {source.relative_to(ROOT)} links to {match[1]}, where no file is")
             if target not in project_files():
                 raise SystemExit(
-                    f"error: {source.relative_to(ROOT)} links to {match[1]}, which is outside the checkout or which git "
-                    "ignores: it would be published"
+                    f"error: {source.relative_to(ROOT)} links to {match[1]}, which is outside the checkout or which "
+                    "git ignores: it would be published"
                 )
             inside = target.relative_to(ROOT)
             # A browser shows a .txt, and downloads a .py.

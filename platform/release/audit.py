@@ -32,7 +32,7 @@ def main() -> int:
         found += strangers(read_lock(shipped=True), dist)
         found += [] if any(dist.glob("*.jar")) else [f"{dist} has no jar that could be compared: run `make audit`"]
     locks = ("deploy", "local", *(f"spark-{spark}" for spark in SPARKS[:-1]))
-    parts: list[Callable[[], list[Component]]] = [partial(packages, ROOT / f"requirements/{name}.txt") for name in locks]
+    parts = [partial(packages, ROOT / "requirements" / f"{name}.txt") for name in locks]
     parts += [partial(jars, dist) for dist in dists]
     parts += [partial(spark_jars, spark) for spark in SPARKS]
     for part in parts:

@@ -39,10 +39,14 @@ ENTRIES: dict[str, dict[str, Any]] = {
     "GHSA-4": {},
     "GHSA-3": {"id": "GHSA-3", "aliases": ["CVE-2022-46337"], "summary": "a metastore's login"},
 }
-#: Ids by component and page.
 BUSY = Component("busy", "1", "pkg:pypi/busy@1")
 STRANGE = Component("strange", "1", "pkg:pypi/strange@1")
-KNOWN = {(BUSY.purl, ""): ["GHSA-4"], ("pkg:maven/at.yawk.lz4/lz4-java@1.11.0", ""): ["GHSA-1"], (DERBY.purl, ""): ["GHSA-3"]}
+#: Ids by component and page.
+KNOWN = {
+    ("pkg:maven/at.yawk.lz4/lz4-java@1.11.0", ""): ["GHSA-1"],
+    (DERBY.purl, ""): ["GHSA-3"],
+    (BUSY.purl, ""): ["GHSA-4"],
+}
 SECOND = {("pkg:maven/at.yawk.lz4/lz4-java@1.11.0", "more"): ["GHSA-2"]}
 
 
