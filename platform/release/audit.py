@@ -62,7 +62,9 @@ def spark_jars(spark: str) -> list[Component]:
         raise UnavailableError(f"Spark {spark} is not installed, so its jars were not compared: run `make audit`")
     found, silent = described_jars(folders[0])
     if silent:
-        print(f"{len(silent)} jars of Spark {spark} do not say what they are, and were not compared: {' '.join(silent)}")
+        print(
+            f"{len(silent)} jars of Spark {spark} do not say what they are, and were not compared: {' '.join(silent)}"
+        )
     return found
 
 

@@ -109,7 +109,7 @@ def build_commit(folder: Path) -> Path:
     """
     with tempfile.TemporaryDirectory(prefix="tidegate-source-") as temporary:
         source = clone_of(ROOT, Path(temporary).resolve() / "source")
-        command = [sys.executable, "-m", "tidegate.platform.release.release", "--build", folder]
+        command = [sys.executable, "-m", "tidegate.platform.release.release", "--build", str(folder)]
         environ = {**os.environ, "PYTHONPATH": str(source)}
         done = subprocess.run(command, cwd=source, env=environ, umask=0o022, check=False, timeout=3600)
     if done.returncode != 0:
@@ -209,9 +209,9 @@ def archive(path: Path, files: Mapping[str, Path], epoch: int, runnable: Collect
             entry.mode = 0o755 if file in runnable else 0o644
             tar.addfile(entry, io.BytesIO(body))
     # The header of gzip would have the time, the name of the file and the system.
-    body = bytearray(gzip.compress(packed.getvalue(), mtime=0))
-    body[_GZIP_SYSTEM] = _UNKNOWN_SYSTEM
-    path.write_bytes(body)
+    compressed = bytearray(gzip.compress(packed.getvalue(), mtime=0))
+    compressed[_GZIP_SYSTEM] = _UNKNOWN_SYSTEM
+    path.write_bytes(compressed)
 
 
 def runnable_files(root: Path) -> frozenset[Path]:

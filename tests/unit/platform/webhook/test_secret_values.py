@@ -32,7 +32,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def current(path: Path, said: list[str], environ: dict[str, str] | None = None, wall: int = 0) -> CurrentSecrets:
-    """Return the secrets of a file and of variables. By the clock of the files, which a test may give, no write is over."""
+    """Return the secrets of a file and of variables. By the given clock of the files, no write is over."""
     places = [{"file": str(path)}, *({"env": name} for name in environ or {})]
     given = {"name": "shop", "queue": "rows", "verification": "secret", "secrets": places}
     spec = WebhookSpec.model_validate(given)
