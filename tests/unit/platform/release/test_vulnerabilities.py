@@ -120,7 +120,9 @@ def test_an_entry_that_cannot_be_read_is_a_finding_by_its_id_and_hides_no_other(
     assert said[-1] == "2 packages and jars were compared, 3 findings"
 
 
-def test_what_was_found_before_the_database_failed_is_reported(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_found_before_the_database_failed_is_reported(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(vulnerabilities, "_AT_ONCE", 1)
     said: list[str] = []
     assert audit([BUSY, STRANGE], database, [], said.append) == 1
