@@ -34,6 +34,8 @@ ELASTICMQ := platform/jvm/elasticmq/target/lib
 # The list of the jars that Maven may take, and how it is made: from nothing but what the repository serves.
 LOCK := platform/jvm/maven_lock.py
 LOCKING := mvn -q -B -ntp --strict-checksums -Dmaven.repo.local=$(abspath build/maven/repository)
+# Its repository is named, so that it is the one that the list is compared with, whatever Maven's own settings say.
+MAVEN = mvn -B -ntp --strict-checksums -Dmaven.repo.local="$(shell $(PYTHON) $(LOCK) repository)"
 # Another S3 server in the tests of `tidegate prove`.
 S3PROXY := platform/jvm/s3proxy/target/lib
 JVM_SOURCES := platform/jvm/pom.xml $(shell find platform/jvm/src/main platform/jvm/src/spark-* -type f 2>/dev/null)
@@ -84,14 +86,14 @@ matrix: $(OLDEST_DAGSTER)/.installed ## Run the tests that concern Dagster with 
 	@$(MAKE) --no-print-directory spark-4.1
 
 spark-4.1: $(SPARK_4_1)/.installed $(DIST_4_1)/.built ## Run the JUnit tests and a part of the tests on Spark with Spark 4.1: a part of `make matrix`
-	cd platform/jvm && mvn -B -ntp --strict-checksums -Pspark-4.1 test
+	cd platform/jvm && $(MAVEN) -Pspark-4.1 test
 	$(SPARK_4_1)/bin/python -m pytest $(PARALLEL) $(SPARK_TESTS) $(ARGS)
 
 mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched $(S3PROXY)/.fetched ## Mutation tests: break each invariant in turn; some test must fail (ARGS="a word of its name")
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 soak: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched $(S3PROXY)/.fetched ## Soak test: every generated test with many courses, half an hour of lost messages and kills, racing writers (ARGS="--seed N": others; ARGS="--commits s3": on a lake without DynamoDB)
-	cd platform/jvm && mvn -B -ntp --strict-checksums test -Dsoak=true
+	cd platform/jvm && $(MAVEN) test -Dsoak=true
 	$(BIN)/python -m pytest -s --soak $(ARGS)
 
 bench: $(BIN)/.dev $(DIST)/.built $(ELASTICMQ)/.fetched ## Measure what each piece of work costs, as JSON (ARGS="load" measures one; docs/internals/benchmarks.md)
@@ -130,7 +132,7 @@ jars: ## Build our Spark procedures and log store, and fetch their jars (SPARK=4
 wheels: $(BIN)/.dev $(DIST)/.built $(DIST_4_1)/.built ## Build the wheels of Tidegate and of its jars into build/dist
 	$(BIN)/python platform/jvm/wheels.py build/dist
 
-audit: $(BIN)/.dev $(DIST)/.built ## Look for known vulnerabilities of packages and jars, and for secrets in the files and their history: needs a network
+audit: $(BIN)/.dev $(DIST)/.built $(DIST_4_1)/.built $(SPARK_4_1)/.installed ## Look for known vulnerabilities of packages and jars, and for secrets in the files and their history: needs a network
 	$(BIN)/python -m tidegate.platform.release.audit $(ARGS)
 
 release: $(BIN)/.dev ## Build everything of a release into build/release, from a commit with the tag of its version
@@ -149,7 +151,7 @@ maven-lock: ## Write platform/jvm/maven.lock again: the SHA-256 of each jar that
 	cd platform/jvm/dynamodb-local && $(LOCKING) package
 	cd platform/jvm/elasticmq && $(LOCKING) package
 	cd platform/jvm/s3proxy && $(LOCKING) package
-	$(PYTHON) $(LOCK) write build/maven/repository
+	$(PYTHON) $(LOCK) write build/maven/repository build/maven/4.2/dist build/maven/4.1/dist
 
 schema: $(BIN)/.dev ## Write docs/lake.schema.json and docs/commands.schema.json again
 	$(BIN)/python -m tidegate.platform.core.config.json_schema > docs/lake.schema.json
@@ -206,17 +208,17 @@ $(DIST)/.built: $(JVM_SOURCES)
 	@$(MAKE) -s require-jvm
 	@echo "Building the jars"
 	@$(PYTHON) $(LOCK) check
-	cd platform/jvm && mvn -q -B -ntp --strict-checksums package -DskipTests
+	cd platform/jvm && $(MAVEN) -q package -DskipTests
 	@# Again, because Maven may have fetched jars.
-	@$(PYTHON) $(LOCK) check $(DIST)
+	@$(PYTHON) $(LOCK) check-dist $(DIST)
 	touch $@
 
 $(DIST_4_1)/.built: $(JVM_SOURCES)
 	@$(MAKE) -s require-jvm
 	@echo "Building the jars for Spark 4.1"
 	@$(PYTHON) $(LOCK) check
-	cd platform/jvm && mvn -q -B -ntp --strict-checksums -Pspark-4.1 package -DskipTests
-	@$(PYTHON) $(LOCK) check $(DIST_4_1)
+	cd platform/jvm && $(MAVEN) -q -Pspark-4.1 package -DskipTests
+	@$(PYTHON) $(LOCK) check-dist $(DIST_4_1)
 	touch $@
 
 $(DIST)/spark-classes.jsa: $(DIST)/.built $(BIN)/.runtime platform/jvm/record_classes.py
@@ -227,31 +229,31 @@ $(DIST)/spark-classes.jsa: $(DIST)/.built $(BIN)/.runtime platform/jvm/record_cl
 # Not `package`, which writes the jar again: the archive of its classes would not fit it any more.
 $(DIST)/.test-classes: $(DIST)/.built $(shell find platform/jvm/src/test -type f 2>/dev/null)
 	@$(MAKE) -s require-jvm
-	cd platform/jvm && mvn -q -B -ntp --strict-checksums test-compile
+	cd platform/jvm && $(MAVEN) -q test-compile
 	touch $@
 
 $(DIST)/.tested: $(DIST)/.test-classes
-	cd platform/jvm && $(PYTHON) ../../tests/support/plugins/measured.py ../../build/junit-cpu-seconds mvn -B -ntp --strict-checksums test
+	cd platform/jvm && $(PYTHON) ../../tests/support/plugins/measured.py ../../build/junit-cpu-seconds $(MAVEN) test
 	touch $@
 
 $(DYNAMODB)/.fetched: platform/jvm/dynamodb-local/pom.xml
 	@$(MAKE) -s require-jvm
 	@echo "Fetching DynamoDB Local"
-	cd platform/jvm/dynamodb-local && mvn -q -B -ntp --strict-checksums package
+	cd platform/jvm/dynamodb-local && $(MAVEN) -q package
 	@$(PYTHON) $(LOCK) check platform/jvm/dynamodb-local/target/lib
 	touch $@
 
 $(ELASTICMQ)/.fetched: platform/jvm/elasticmq/pom.xml
 	@$(MAKE) -s require-jvm
 	@echo "Fetching ElasticMQ"
-	cd platform/jvm/elasticmq && mvn -q -B -ntp --strict-checksums package
+	cd platform/jvm/elasticmq && $(MAVEN) -q package
 	@$(PYTHON) $(LOCK) check platform/jvm/elasticmq/target/lib
 	touch $@
 
 $(S3PROXY)/.fetched: platform/jvm/s3proxy/pom.xml
 	@$(MAKE) -s require-jvm
 	@echo "Fetching S3Proxy"
-	cd platform/jvm/s3proxy && mvn -q -B -ntp --strict-checksums package
+	cd platform/jvm/s3proxy && $(MAVEN) -q package
 	@$(PYTHON) $(LOCK) check platform/jvm/s3proxy/target/lib
 	touch $@
 

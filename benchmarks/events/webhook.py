@@ -32,7 +32,7 @@ from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.process.ports import LOOPBACK, free_port
 from tidegate.platform.local.process.process import Process, spawn
 
-_SECRET = "a secret of benchmarks"
+_SECRET = "a-secret-of-benchmarks"
 _LAKE = """\
 lake: {root: "s3://lake/x"}
 queues: [{name: events}]

@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -76,6 +77,16 @@ def places() -> dict[Path, str]:
     return found
 
 
+@cache
+def project_files() -> frozenset[Path]:
+    """Return the files that git knows or would take. Others are on this machine only."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode:
+        raise SystemExit(f"error: git does not say which files are published: {done.stderr.strip()}")
+    return frozenset(ROOT / name for name in done.stdout.split("\0")[:-1])
+
+
 def linked_files(text: str, source: Path, place: str, known: dict[Path, str]) -> tuple[str, dict[Path, str]]:
     """Return a page's text with the links of the site, and the files that it links to, with their places."""
     files: dict[Path, str] = {}
@@ -88,6 +99,11 @@ def linked_files(text: str, source: Path, place: str, known: dict[Path, str]) ->
         if there is None:
             if not target.is_file():
                 raise SystemExit(f"error: {source.relative_to(ROOT)} links to {match[1]}, where no file is")
+            if target not in project_files():
+                raise SystemExit(
+                    f"error: {source.relative_to(ROOT)} links to {match[1]}, which is outside the checkout or which "
+                    "git ignores: it would be published"
+                )
             inside = target.relative_to(ROOT)
             # A browser shows a .txt, and downloads a .py.
             shown = target.is_relative_to(DOCS) and target.suffix != ".py"

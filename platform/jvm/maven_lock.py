@@ -1,4 +1,9 @@
-"""The SHA-256 of each jar that Maven takes: `check`, `check FOLDER` and `write REPOSITORY`.
+"""The SHA-256 of each jar that Maven takes.
+
+- `check` compares Maven's repository with the list, `check FOLDER` also the jars of a folder.
+- `check-dist FOLDER` compares a folder of jars that are shipped: those that only a test or the build takes are not.
+- `write REPOSITORY FOLDER…` writes the list from a repository, and the folders of the jars that are shipped.
+- `repository` prints where Maven keeps what it has fetched.
 
 Maven's own checksums come from the repository that the jars come from. This list is in the checkout. The module needs
 no package, because it runs before anything is installed.
@@ -9,11 +14,11 @@ from __future__ import annotations
 import hashlib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 LOCK = Path(__file__).with_name("maven.lock")
-#: Where Maven keeps what it has fetched.
+#: Where Maven keeps what it has fetched. Each build gives it this path: its own settings may name another one.
 REPOSITORY = Path.home() / ".m2" / "repository"
 #: Our own jars. They are built here, so no list can have them.
 OURS = re.compile(r"tidegate-jvm-.*\.jar")
@@ -26,21 +31,44 @@ def main(*arguments: str) -> int:
             found = list(differences(read_lock(), REPOSITORY))
         case ("check", folder):
             found = [*differences(read_lock(), REPOSITORY), *strangers(read_lock(), Path(folder))]
-        case ("write", repository):
-            lines = (f"{digest}  {path}\n" for path, digest in jar_digests(Path(repository)))
-            LOCK.write_text("".join(lines), encoding="utf-8")
-            return 0
+        case ("check-dist", folder):
+            found = [*differences(read_lock(), REPOSITORY), *strangers(read_lock(shipped=True), Path(folder))]
+        case ("write", repository, *folders) if folders:
+            found = write_lock(Path(repository), map(Path, folders))
+        case ("repository",):
+            print(REPOSITORY)
+            found = []
         case _:
-            found = ["give `check`, `check FOLDER` or `write REPOSITORY`"]
+            found = ["give `check`, `check FOLDER`, `check-dist FOLDER`, `write REPOSITORY FOLDER…` or `repository`"]
     for line in found:
         print(f"error: {line}", file=sys.stderr)
     return 1 if found else 0
 
 
-def read_lock(lock: Path = LOCK) -> dict[str, str]:
-    """Return the SHA-256 of each jar by its path in a repository of Maven."""
-    lines = (line.split("  ", 1) for line in lock.read_text(encoding="utf-8").splitlines())
-    return {path: digest for digest, path in lines}
+def read_lock(lock: Path = LOCK, *, shipped: bool = False) -> dict[str, str]:
+    """Return the SHA-256 of each jar by its path in a repository of Maven: of all, or of those that are shipped."""
+    lines = (line.split() for line in lock.read_text(encoding="utf-8").splitlines())
+    return {path: digest for digest, path, *mark in lines if mark or not shipped}
+
+
+def write_lock(repository: Path, folders: Iterable[Path]) -> list[str]:
+    """Write the list of the jars of a repository. Those of the folders get the mark `dist`.
+
+    Returns:
+        A sentence for each jar that was listed with other bytes. If there is one, nothing was written.
+    """
+    known = read_lock(LOCK) if LOCK.is_file() else {}
+    shipped = {path.name for folder in folders for path in folder.glob("*.jar")}
+    found = dict(jar_digests(repository))
+    if changed := [path for path, digest in found.items() if known.get(path, digest) != digest]:
+        return [
+            f"{path} has other bytes than platform/jvm/maven.lock lists, and a version that was published never "
+            "changes: ask its project why. If that is right, remove its line and run `make maven-lock` again"
+            for path in changed
+        ]
+    lines = (f"{digest}  {path}{'  dist' * (Path(path).name in shipped)}\n" for path, digest in found.items())
+    LOCK.write_text("".join(lines), encoding="utf-8")
+    return []
 
 
 def jar_digests(repository: Path) -> Iterator[tuple[str, str]]:
@@ -68,8 +96,8 @@ def strangers(lock: dict[str, str], folder: Path) -> Iterator[str]:
             continue
         if path.name not in known:
             yield (
-                f"{path} is not in platform/jvm/maven.lock: run `make maven-lock` if you changed a version, "
-                "else `make clean`"
+                f"{path} is not in platform/jvm/maven.lock, or not as one that is shipped: run `make maven-lock` if "
+                "you changed a version, else `make clean`"
             )
         elif digest_of(path) != known[path.name]:
             yield f"{path} has other bytes than platform/jvm/maven.lock lists: run `make clean`, and build again"

@@ -29,8 +29,7 @@ EPOCH = "1767225600"
 
 def main() -> None:
     """Build the wheel of the jars for each Spark whose jars are built, and that of the program. Print their paths."""
-    folder = Path(sys.argv[1])
-    targets = {spark: target for spark in SPARKS if ((target := target_of(spark)) / "dist" / OWN_JAR).is_file()}
+    folder, targets = Path(sys.argv[1]), built_targets()
     wheels = [build_jars(folder, target, spark) for spark, target in targets.items()]
     for path in (*wheels, build_program(folder, targets)):
         print(f"{path}: {path.stat().st_size / 1e6:.1f} MB")
@@ -39,6 +38,11 @@ def main() -> None:
 def target_of(spark: str) -> Path:
     """Return the folder that Maven builds into for a Spark."""
     return TARGET if spark == SPARKS[-1] else TARGET / f"spark-{spark}"
+
+
+def built_targets() -> dict[str, Path]:
+    """Return the folders that Maven has built into, by their Spark."""
+    return {spark: target for spark in SPARKS if ((target := target_of(spark)) / "dist" / OWN_JAR).is_file()}
 
 
 def jars(target: Path = TARGET) -> dict[str, Path]:
@@ -125,9 +129,17 @@ def licence_and_source(name: str) -> tuple[str, str]:
 def _build_wheel(source: Path, folder: Path) -> Path:
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
-    environ = {"SOURCE_DATE_EPOCH": EPOCH, **os.environ}
+    # The entries of a wheel have the modes of the files, which a checkout has from the umask of its user.
+    for path in source.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
     done = subprocess.run(
-        [sys.executable, "-c", BUILD, folder], cwd=source, env=environ, capture_output=True, text=True, timeout=300
+        [sys.executable, "-c", BUILD, folder],
+        cwd=source,
+        env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH},
+        umask=0o022,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     if done.returncode != 0:
         raise ChildProcessError(f"setuptools cannot build {source.name}: {done.stderr}")

@@ -58,9 +58,9 @@ def jars(folder: Path) -> list[Component]:
     """Return the jars of a folder of the build, without our own.
 
     Raises:
-        BadSetting: a jar is not in platform/jvm/maven.lock, or its licence is unknown.
+        BadSetting: a jar is not in platform/jvm/maven.lock as one that is shipped, or its licence is unknown.
     """
-    known = {Path(path).name: path for path in read_lock()}
+    known = {Path(path).name: path for path in read_lock(shipped=True)}
     found = []
     for path in sorted(folder.glob("*.jar")):
         if OURS.fullmatch(path.name):
@@ -76,20 +76,32 @@ def jars(folder: Path) -> list[Component]:
     return found
 
 
-def described_jars(folder: Path) -> Iterator[Component]:
-    """Yield the jars of a folder that say themselves what they are: those that Spark brings."""
+def described_jars(folder: Path) -> tuple[list[Component], list[str]]:
+    """Return the jars of a folder that say themselves what they are, and the names of the others.
+
+    Args:
+        folder: the jars that Spark brings.
+    """
+    found, silent = list[Component](), list[str]()
     for path in sorted(folder.glob("*.jar")):
-        with zipfile.ZipFile(path) as jar:
-            texts = [
-                jar.read(name).decode("utf-8", "replace")
-                for name in jar.namelist()
-                if re.fullmatch(r"META-INF/maven/[^/]+/[^/]+/pom\.properties", name)
-            ]
-        for said in (dict(re.findall(r"^(\w+)=(\S+)", text, re.MULTILINE)) for text in texts):
-            group, artifact, version = (said.get(key, "") for key in ("groupId", "artifactId", "version"))
-            # A jar may contain others, each with such a text.
-            if path.name == f"{artifact}-{version}.jar":
-                yield Component(f"{group}:{artifact}", version, f"pkg:maven/{group}/{artifact}@{version}")
+        components = list(_own_descriptions(path))
+        found += components
+        silent += [] if components else [path.name]
+    return found, silent
+
+
+def _own_descriptions(path: Path) -> Iterator[Component]:
+    with zipfile.ZipFile(path) as jar:
+        texts = [
+            jar.read(name).decode("utf-8", "replace")
+            for name in jar.namelist()
+            if re.fullmatch(r"META-INF/maven/[^/]+/[^/]+/pom\.properties", name)
+        ]
+    for said in (dict(re.findall(r"^(\w+)=(\S+)", text, re.MULTILINE)) for text in texts):
+        group, artifact, version = (said.get(key, "") for key in ("groupId", "artifactId", "version"))
+        # A jar may contain others, each with such a text.
+        if path.name == f"{artifact}-{version}.jar":
+            yield Component(f"{group}:{artifact}", version, f"pkg:maven/{group}/{artifact}@{version}")
 
 
 def _licence(package: str) -> str:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import sys
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
 import tidegate
-from tidegate.platform.jvm.wheels import ROOT, TARGET
+from tidegate.platform.jvm.wheels import ROOT, built_targets
+from tidegate.platform.local.spark.jars import package_of_jars
 from tidegate.platform.release.components import Component, jars, packages
 
 #: The lock of a deployment has every package that either wheel needs there.
@@ -20,16 +21,22 @@ LOCK = ROOT / "requirements" / "deploy.txt"
 
 
 def main() -> None:
-    """Write both bills into a folder, and print their paths."""
-    for path in write_boms(Path(sys.argv[1])):
+    """Write the bills of all wheels into a folder, and print their paths."""
+    for path in write_boms(Path(sys.argv[1]), built_targets()):
         print(path)
 
 
-def write_boms(folder: Path, target: Path = TARGET) -> list[Path]:
-    """Write the bill of each wheel into a folder: Python packages of the program, and jars. Returns their paths."""
+def write_boms(folder: Path, targets: Mapping[str, Path]) -> list[Path]:
+    """Write the bill of each wheel into a folder: Python packages of the program, and jars. Returns their paths.
+
+    Args:
+        targets: folders of the builds of jars, by their Spark.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for name, components in (("tidegate", packages(LOCK)), ("tidegate-jars", jars(target / "dist"))):
+    bills = {"tidegate": packages(LOCK)}
+    bills |= {package_of_jars(spark): jars(target / "dist") for spark, target in targets.items()}
+    for name, components in bills.items():
         path = folder / f"{name}-{tidegate.__version__}.cdx.json"
         path.write_text(json.dumps(bom(name, tidegate.__version__, components), indent=2) + "\n", encoding="utf-8")
         written.append(path)

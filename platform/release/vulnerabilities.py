@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -52,32 +53,39 @@ class Database:
         self._address = address
 
     def vulnerabilities(self, components: Iterable[Component]) -> Iterator[Vulnerability]:
-        """Yield what is known of these components.
+        """Yield what is known of these components. What has an entry that cannot be read is known by its id alone.
 
         Raises:
-            UnavailableError: the database does not answer, so nothing is known about them.
+            UnavailableError: the database does not answer, so nothing more is known about them.
         """
         by_purl = {component.purl.partition("?")[0]: component for component in components}
         purls = sorted(by_purl)
         for start in range(0, len(purls), _AT_ONCE):
-            some = purls[start : start + _AT_ONCE]
-            for purl, ids in zip(some, self._ids(some), strict=True):
-                for each in ids:
-                    yield _vulnerability(by_purl[purl], self._ask(f"/v1/vulns/{each}"))
+            for purl, each in self._ids(purls[start : start + _AT_ONCE]):
+                yield _vulnerability(by_purl[purl], self._entry(each))
 
-    def _ids(self, purls: Sequence[str]) -> list[list[str]]:
-        """Return the ids of each component. An answer may have several pages."""
-        found: dict[str, list[str]] = {purl: [] for purl in purls}
+    def _ids(self, purls: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Yield each component with each of its ids. An answer may have several pages."""
         queries: list[dict[str, Any]] = [{"package": {"purl": purl}} for purl in purls]
         while queries:
-            answers = self._ask("/v1/querybatch", {"queries": queries})["results"]
-            following = []
-            for query, answer in zip(queries, answers, strict=True):
-                found[query["package"]["purl"]] += [each["id"] for each in answer.get("vulns", ())]
-                if token := answer.get("next_page_token"):
-                    following.append({**query, "page_token": token})
+            found, following = list[tuple[str, str]](), list[dict[str, Any]]()
+            try:
+                answers = self._ask("/v1/querybatch", {"queries": queries})["results"]
+                for query, answer in zip(queries, answers, strict=True):
+                    found += [(query["package"]["purl"], str(each["id"])) for each in answer.get("vulns", ())]
+                    if token := answer.get("next_page_token"):
+                        following.append({**query, "page_token": token})
+            except (LookupError, TypeError, ValueError, AttributeError):
+                raise self._unavailable("its answer is none of a database of vulnerabilities") from None
+            yield from found
             queries = following
-        return list(found.values())
+
+    def _entry(self, each: str) -> dict[str, Any]:
+        try:
+            entry = self._ask(f"/v1/vulns/{each}")
+        except UnavailableError:
+            entry = None
+        return {"id": each} | (entry if isinstance(entry, dict) else {"summary": "its entry cannot be read"})
 
     def _ask(self, path: str, body: dict[str, Any] | None = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
@@ -85,12 +93,15 @@ class Database:
         try:
             with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
                 return json.load(answer)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, HTTPException) as error:
             why = error.reason if isinstance(error, urllib.error.URLError) else error
-            raise UnavailableError(
-                f"the database of vulnerabilities at {self._address} cannot be reached ({why}): no wheel and no "
-                "jar was compared with it"
-            ) from None
+            raise self._unavailable(why) from None
+
+    def _unavailable(self, why: object) -> UnavailableError:
+        return UnavailableError(
+            f"the database of vulnerabilities at {self._address} cannot be reached ({why}): not every wheel and jar "
+            "was compared with it"
+        )
 
 
 def accepted_ids(path: Path = ACCEPTED) -> dict[str, str]:

@@ -26,7 +26,7 @@ from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
 
-SECRET = "a secret of tests"
+SECRET = "a-secret-of-tests"
 LAKE = """\
 lake: {root: "s3://lake/x"}
 queues: [{name: events}]
@@ -125,7 +125,7 @@ def start(folder: Path, proxy: FaultProxy, aws: LocalAws, secret: str = SECRET) 
     (folder / "secret").write_text(f"{secret}\n")
     (folder / "secret").chmod(0o600)
     with pytest.MonkeyPatch.context() as patch:
-        for name, value in {**aws.environ, "AWS_ENDPOINT_URL": proxy.endpoint, "OLD": "an old secret of tests"}.items():
+        for name, value in {**aws.environ, "AWS_ENDPOINT_URL": proxy.endpoint, "OLD": "an-old-secret-of-tests"}.items():
             patch.setenv(name, value)
         patch.delenv("TIDEGATE_LAKE", raising=False)
         return CommandProcess(folder / "webhook.log", "webhook", "--port", "0", "--operations-port", "0", cwd=folder)
@@ -165,7 +165,7 @@ def test_a_delivery_is_in_the_queue_when_it_is_answered_and_a_retry_has_the_same
 ) -> None:
     assert server.ask("GET", "/readyz")[0] == server.ask("GET", "/healthz")[0] == 200
     assert server.deliver("d1", '{"id": 1.10}')[::2] == (200, {"row": "shop:d1"})
-    assert server.deliver("d1", '{"id": 1.10}', "an old secret of tests")[0] == 200
+    assert server.deliver("d1", '{"id": 1.10}', "an-old-secret-of-tests")[0] == 200
     first, again = taken(queue, 2)
     assert first.body == again.body == '{"id": 1.10}'
     assert first.origin.message_id == again.origin.message_id == "shop:d1"
@@ -181,7 +181,7 @@ def test_a_delivery_is_in_the_queue_when_it_is_answered_and_a_retry_has_the_same
 
     # An event with a time of its own has one identity for ever.
     body, now = b'{"id": "evt_1", "created": 1700000000}', int(time.time())
-    signature = hmac.new(b"an old secret of tests", f"{now}.".encode() + body, hashlib.sha256).hexdigest()
+    signature = hmac.new(b"an-old-secret-of-tests", f"{now}.".encode() + body, hashlib.sha256).hexdigest()
     assert server.ask("POST", "/bank", body, stripe_signature=f"t={now},v1={signature}")[0] == 200
     assert [message.origin for message in taken(queue, 1)] == [RowOrigin("bank:evt_1", 1_700_000_000_000)]
     status, _, problem = server.ask("POST", "/bank", body, stripe_signature=f"t={now - 999},v1={signature}")
@@ -191,7 +191,7 @@ def test_a_delivery_is_in_the_queue_when_it_is_answered_and_a_retry_has_the_same
 def test_a_secret_is_replaced_while_deliveries_come_and_none_is_refused(
     queue: Queue, aws_proxy: PartlyRefusing, local_aws: LocalAws, tmp_path: Path
 ) -> None:
-    new, path = "a new secret of tests", tmp_path / "secret"
+    new, path = "a-new-secret-of-tests", tmp_path / "secret"
     with start(tmp_path, aws_proxy, local_aws) as process:
         server = Server(process)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import runpy
 from html.parser import HTMLParser
@@ -143,6 +144,11 @@ def test_a_link_to_a_missing_file_ends_the_build(tmp_path: Path) -> None:
     source = ROOT / "docs" / "start" / "install.md"
     with pytest.raises(SystemExit, match=r"docs/start/install\.md links to \.\./gone\.md, where no file is"):
         SITE["linked_files"]("See [it](../gone.md).\n", source, "start/install.md", SITE["places"]())
+    (tmp_path / "own.txt").touch()
+    kept = ".git/HEAD" if (ROOT / ".git").is_dir() else ".git"
+    for other in (os.path.relpath(tmp_path / "own.txt", source.parent), f"../../{kept}"):
+        with pytest.raises(SystemExit, match=f"links to {other}, which is outside the checkout or which git ignores"):
+            SITE["linked_files"](f"[a]({other})\n", source, "start/install.md", SITE["places"]())
     text, files = SITE["linked_files"](
         "[a](on-aws.md#x) [b](../../lake.yaml) `[c](gone)`\n```\n[d](gone.md)\n```\n[e](https://x.test/y)\n",
         source,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -11,7 +12,7 @@ import pytest
 
 from tests.support.tracked import ROOT
 from tidegate.platform.jvm import maven_lock
-from tidegate.platform.jvm.maven_lock import differences, digest_of, main, read_lock, strangers
+from tidegate.platform.jvm.maven_lock import REPOSITORY, differences, digest_of, main, read_lock, strangers
 
 NETTY = "io/netty/netty-common/4.2.18.Final/netty-common-4.2.18.Final.jar"
 
@@ -46,22 +47,45 @@ def test_a_jar_of_the_build_is_listed_with_its_bytes_or_is_ours(tmp_path: Path, 
     assert (
         other == f"{dist / name} has other bytes than platform/jvm/maven.lock lists: run `make clean`, and build again"
     )
-    assert planted.startswith(f"{dist / 'planted-1.jar'} is not in platform/jvm/maven.lock: run `make maven-lock`")
+    assert planted.startswith(f"{dist / 'planted-1.jar'} is not in platform/jvm/maven.lock, or not as one that is")
 
 
 def test_a_list_that_is_written_is_read_again(
     tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    lock, dist, tool = tmp_path / "maven.lock", tmp_path / "dist", "org/x/x/1/x-1.jar"
+    monkeypatch.setattr(maven_lock, "LOCK", lock)
+    dist.mkdir()
+    shutil.copy(repository / NETTY, dist)
+    (repository / tool).parent.mkdir(parents=True)
+    (repository / tool).write_bytes(b"a tool")
+    assert main("write", str(repository), str(dist)) == 0
+    shipped = {NETTY: digest_of(repository / NETTY)}
+    assert read_lock(lock) == shipped | {tool: digest_of(repository / tool)}
+    assert read_lock(lock, shipped=True) == shipped
+    shutil.copy(repository / tool, dist)
+    (found,) = strangers(read_lock(lock, shipped=True), dist)
+    assert found.startswith(f"{dist / 'x-1.jar'} is not in platform/jvm/maven.lock, or not as one that is shipped: run")
+    assert list(strangers(read_lock(lock), dist)) == []
+    assert main("what") == main("write", str(repository)) == 1
+    assert "error: give `check`, `check FOLDER`, `check-dist FOLDER`, " in capsys.readouterr().err
+
+
+def test_a_list_never_takes_other_bytes_of_a_version_that_it_has(
+    tmp_path: Path, repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     lock = tmp_path / "maven.lock"
     monkeypatch.setattr(maven_lock, "LOCK", lock)
-    assert main("write", str(repository)) == 0
-    assert read_lock(lock) == {NETTY: digest_of(repository / NETTY)}
-    assert main("what") == 1
-    assert capsys.readouterr().err == "error: give `check`, `check FOLDER` or `write REPOSITORY`\n"
+    assert main("write", str(repository), str(tmp_path)) == 0
+    before = lock.read_text()
+    (repository / NETTY).write_bytes(b"as served today")
+    assert main("write", str(repository), str(tmp_path)) == 1
+    assert capsys.readouterr().err.startswith(f"error: {NETTY} has other bytes than platform/jvm/maven.lock lists")
+    assert lock.read_text() == before
 
 
 def test_every_jar_that_the_wheel_has_a_licence_for_is_listed_and_the_versions_of_the_pom_are() -> None:
-    names = {Path(path).name for path in read_lock()}
+    names = {Path(path).name for path in read_lock(shipped=True)}
     licences = tomllib.loads((ROOT / "platform" / "jvm" / "wheel" / "licences.toml").read_text(encoding="utf-8"))
     starts = {start for of in licences.values() for start in of} - {"tidegate-"}
     assert {start for start in starts if not any(name.startswith(start) for name in names)} == set()
@@ -83,6 +107,22 @@ def test_the_build_compares_before_and_after_without_any_package(tmp_path: Path)
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={"HOME": str(tmp_path)})
     assert (done.returncode, done.stderr.count("error: ")) == (1, 1)
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    for rule in makefile.split("\n\n"):
-        if "mvn" in rule and " package" in rule and "touch $@" in rule:
-            assert "$(LOCK) check" in rule, rule
+    rules = [rule for rule in makefile.split("\n\n") if "$(MAVEN)" in rule and " package" in rule]
+    assert len(rules) == 5
+    for rule in rules:
+        assert "$(LOCK) check" in rule, rule
+
+
+def test_each_build_takes_its_jars_from_the_repository_that_is_compared() -> None:
+    """Maven's own settings may name another one, in which nothing would be compared."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert [line for line in makefile.splitlines() if "mvn -" in line and "-Dmaven.repo.local=" not in line] == []
+    named = subprocess.run(
+        ["make", "-s", "-f", "-", "named"],
+        input="include Makefile\nnamed: ; @echo '$(MAVEN)'\n",
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert named.stdout == f'mvn -B -ntp --strict-checksums -Dmaven.repo.local="{REPOSITORY}"\n'

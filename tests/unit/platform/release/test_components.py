@@ -52,5 +52,6 @@ def test_a_jar_of_spark_says_what_it_is_and_not_what_it_contains(tmp_path: Path)
             jar.writestr(f"META-INF/maven/{group}/{artifact}/pom.properties", text)
     with zipfile.ZipFile(tmp_path / "silent-1.jar", "w"):
         pass
-    (component,) = described_jars(tmp_path)
+    (component,), silent = described_jars(tmp_path)
+    assert silent == ["silent-1.jar"]
     assert component.purl == "pkg:maven/org.apache.derby/derby@10.16.1.1"

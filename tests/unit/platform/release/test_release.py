@@ -14,7 +14,21 @@ from tests.support.tracked import ROOT
 from tidegate import __version__
 from tidegate.platform.cloud.template import stack_template
 from tidegate.platform.cloud.trust import Trust
-from tidegate.platform.release.release import _ARCHIVES, _tracked_files, archive, example_lake, notes, problems, sums
+from tidegate.platform.core.errors import UnavailableError
+from tidegate.platform.release import release
+from tidegate.platform.release.release import (
+    _ARCHIVES,
+    _java,
+    _tracked_files,
+    archive,
+    clone_of,
+    example_lake,
+    main,
+    notes,
+    problems,
+    runnable_files,
+    sums,
+)
 
 CHANGELOG = "# Changelog\n\n## Unreleased\n\n- later\n\n## 1.2.0\n\n### Added\n\n- a\n\n## 1.1.0\n\n- b\n"
 
@@ -66,18 +80,19 @@ def test_the_notes_of_a_release_are_its_section_alone() -> None:
 
 
 def test_an_archive_has_no_trace_of_the_checkout(tmp_path: Path) -> None:
-    """Only what git keeps: names, bytes, and whether a file can be run."""
+    """Only what git keeps: names, bytes, and whether a file can be run, which a disk may not keep."""
     made = []
     for name, order in (("first", ["a", "b"]), ("second", ["b", "a"])):
         folder = tmp_path / name
         folder.mkdir()
         for file in order:
             (folder / file).write_text(file)
-            (folder / file).chmod(0o755 if file == "b" else 0o640 if name == "first" else 0o644)
+            (folder / file).chmod(0o640 if name == "first" else 0o755)
         os.utime(folder / "a", (1, 1))
         made.append(tmp_path / f"{name}.tar.gz")
-        archive(made[-1], {f"x/{file}": folder / file for file in order}, 1_700_000_000)
+        archive(made[-1], {f"x/{file}": folder / file for file in order}, 1_700_000_000, {folder / "b"})
     assert made[0].read_bytes() == made[1].read_bytes()
+    assert made[0].read_bytes()[3:10] == bytes([0, 0, 0, 0, 0, 2, 255]), "no name, no time, an unknown system"
     with tarfile.open(made[0]) as tar:
         found = [(entry.name, entry.mode, entry.mtime, entry.uid, entry.uname) for entry in tar]
     assert found == [("x/a", 0o644, 1_700_000_000, 0, ""), ("x/b", 0o755, 1_700_000_000, 0, "")]
@@ -95,6 +110,37 @@ def test_archives_have_the_files_that_git_knows() -> None:
     found = _tracked_files(_ARCHIVES["recipes"])
     assert found["deploy/compose/compose.yaml"] == ROOT / "deploy" / "compose" / "compose.yaml"
     assert _tracked_files("no/such/folder") == {}
+
+
+def test_a_release_is_built_from_a_clone_that_has_what_the_commit_has(root: Path, tmp_path: Path) -> None:
+    (root / ".gitignore").write_text("kept.txt\n")
+    (root / "run").write_text("#!/bin/sh\n")
+    (root / "run").chmod(0o755)
+    _git(root, "add", ".")
+    _git(root, "commit", "-q", "-m", "second")
+    (root / "run").write_text("changed")
+    (root / "kept.txt").write_text("ignored")
+    (root / "new.txt").write_text("unknown")
+    clone = clone_of(root, tmp_path / "clone")
+    assert sorted(path.name for path in clone.iterdir()) == [".git", ".gitignore", "CHANGELOG.md", "run"]
+    assert (clone / "run").read_text() == "#!/bin/sh\n"
+    (clone / "run").chmod(0o644)
+    assert runnable_files(clone) == {clone / "run"}
+
+
+def test_a_jar_that_maven_fetched_with_other_bytes_ends_the_build_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before Maven runs: a tool that was changed could write any class."""
+    (tmp_path / "x-1.jar").write_bytes(b"changed")
+    monkeypatch.setattr(release, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(release, "read_lock", lambda **_: {"x-1.jar": "0" * 64})
+    monkeypatch.setattr(release, "_MAVEN", ["no-such-program"])
+    with pytest.raises(UnavailableError, match=r"x-1\.jar is not the jar that platform/jvm/maven\.lock lists"):
+        _java(tmp_path / "built", "4.2")
+    monkeypatch.setattr(release, "build", lambda *_: _java(tmp_path / "built", "4.2"))
+    assert main("--build", str(tmp_path / "out")) == 1
+    assert capsys.readouterr().err.startswith(f"error: {tmp_path / 'x-1.jar'} is not the jar that")
 
 
 def test_the_template_of_the_example_is_for_every_account() -> None:

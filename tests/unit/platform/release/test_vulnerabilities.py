@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tidegate.platform.core.errors import UnavailableError
+from tidegate.platform.release import vulnerabilities
 from tidegate.platform.release.audit import UNREACHABLE, audit
 from tidegate.platform.release.components import Component
 from tidegate.platform.release.vulnerabilities import Database, accepted_ids
@@ -35,10 +36,17 @@ ENTRIES: dict[str, dict[str, Any]] = {
         ],
     },
     "GHSA-2": {"id": "GHSA-2", "details": "no fix\nat all"},
+    "GHSA-4": {},
     "GHSA-3": {"id": "GHSA-3", "aliases": ["CVE-2022-46337"], "summary": "a metastore's login"},
 }
+BUSY = Component("busy", "1", "pkg:pypi/busy@1")
+STRANGE = Component("strange", "1", "pkg:pypi/strange@1")
 #: Ids by component and page.
-KNOWN = {("pkg:maven/at.yawk.lz4/lz4-java@1.11.0", ""): ["GHSA-1"], (DERBY.purl, ""): ["GHSA-3"]}
+KNOWN = {
+    ("pkg:maven/at.yawk.lz4/lz4-java@1.11.0", ""): ["GHSA-1"],
+    (DERBY.purl, ""): ["GHSA-3"],
+    (BUSY.purl, ""): ["GHSA-4"],
+}
 SECOND = {("pkg:maven/at.yawk.lz4/lz4-java@1.11.0", "more"): ["GHSA-2"]}
 
 
@@ -51,10 +59,14 @@ class _Answers(BaseHTTPRequestHandler):
             ids = KNOWN.get(place) or SECOND.get(place) or []
             page = {"next_page_token": "more"} if (place[0], "more") in SECOND and not place[1] else {}
             results.append({"vulns": [{"id": each} for each in ids], **page} if ids else {})
-        self._send({"results": results})
+        strange = any(query["package"]["purl"] == STRANGE.purl for query in body["queries"])
+        self._send({"message": "try later"} if strange else {"results": results})
 
     def do_GET(self) -> None:
-        self._send(ENTRIES[self.path.rpartition("/")[2]])
+        if entry := ENTRIES[self.path.rpartition("/")[2]]:
+            self._send(entry)
+        else:
+            self.send_error(429)
 
     def log_message(self, *arguments: object) -> None:
         pass
@@ -94,8 +106,26 @@ def test_a_finding_ends_the_audit_with_1_and_what_was_looked_at_does_not(databas
 
 def test_without_an_answer_the_audit_says_so_and_ends_with_a_code_of_its_own() -> None:
     nobody, said = Database("http://127.0.0.1:9"), []
-    with pytest.raises(UnavailableError, match="no wheel and no jar was compared"):
+    with pytest.raises(UnavailableError, match="not every wheel and jar was compared"):
         list(nobody.vulnerabilities([RICH]))
     assert audit([RICH], nobody, [], said.append) == UNREACHABLE == 3
     assert said[0].startswith("error: the database of vulnerabilities at http://127.0.0.1:9 cannot be reached (")
     assert audit([RICH], nobody, ["a secret"], said.append) == 1, "what was found is not hidden by the network"
+
+
+def test_an_entry_that_cannot_be_read_is_a_finding_by_its_id_and_hides_no_other(database: Database) -> None:
+    said: list[str] = []
+    assert audit([BUSY, LZ4], database, [], said.append) == 1
+    assert "FOUND busy 1: GHSA-4 (no fix is published): its entry cannot be read" in said
+    assert said[-1] == "2 packages and jars were compared, 3 findings"
+
+
+def test_what_was_found_before_the_database_failed_is_reported(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vulnerabilities, "_AT_ONCE", 1)
+    said: list[str] = []
+    assert audit([BUSY, STRANGE], database, [], said.append) == 1
+    assert said[0].startswith("FOUND busy 1: GHSA-4")
+    assert "(its answer is none of a database of vulnerabilities): not every wheel" in said[1]
+    assert audit([RICH, STRANGE], database, [], said.append) == UNREACHABLE

@@ -34,9 +34,9 @@ def webhook(**fields: Any) -> WebhookSpec:
 
 def test_secrets_are_read_from_variables_and_files(tmp_path: Path) -> None:
     path = tmp_path / "secret"
-    path.write_text("a secret from a file\n")
+    path.write_text("a-secret-from-a-file\n")
     spec = webhook(secrets=[{"env": "SHOP"}, {"file": str(path)}])
-    found = ("a secret from a variable", "a secret from a file")
+    found = ("a-secret-from-a-variable", "a-secret-from-a-file")
     assert secret_values(spec, {"SHOP": f" {found[0]} "}) == (found, [])
 
 

@@ -18,10 +18,10 @@ def found(largest: int | None, environ: dict[str, str], **fields: Any) -> list[F
 
 
 def test_a_webhook_with_its_secret_and_the_smallest_queue_of_sqs_is_ok() -> None:
-    secrets, size = found(262_144, {"SHOP": "hush, nobody knows"})
+    secrets, size = found(262_144, {"SHOP": "hush-nobody-knows"})
     assert (secrets.outcome, secrets.detail) == ("ok", "1 of `github`")
     assert (size.outcome, size.detail) == ("ok", "261120 bytes")
-    assert found(None, {"SHOP": "hush, nobody knows"})[1].ok
+    assert found(None, {"SHOP": "hush-nobody-knows"})[1].ok
 
 
 def test_a_missing_secret_is_a_warning_because_the_server_may_be_elsewhere() -> None:
@@ -31,7 +31,7 @@ def test_a_missing_secret_is_a_warning_because_the_server_may_be_elsewhere() -> 
 
 def test_a_secret_s_file_that_others_may_read_is_a_warning_with_what_to_run(tmp_path: Path) -> None:
     path = tmp_path / "secret"
-    path.write_text("hush, nobody knows")
+    path.write_text("hush-nobody-knows")
     for mode, outcome in ((0o600, "ok"), (0o640, "ok"), (0o644, "warning"), (0o660, "warning")):
         path.chmod(mode)
         secrets, _ = found(None, {}, secrets=[{"file": str(path)}])
