@@ -35,7 +35,7 @@ class Found:
     Attributes:
         tables: the rows of each table; a text if it cannot be read.
         quarantined: keys of the objects that `lake.quarantine` has and nothing has resolved.
-        bad_rows: number of the rows that `lake.quarantine` has, by key.
+        bad_rows: number of the rows that `lake.quarantine` has of other objects, by key.
         of_person: rows of the forgotten person, by table.
         erased: whether the request to forget is noted as erased.
     """
@@ -68,11 +68,10 @@ def read_lake(lake: Lake, names: RunNames) -> Found:
             found.of_person[name] = -1
     name_object_tables(lake.delta.catalog, lake.store, _schema(names))
     quarantine = SqlNames(lake).quarantine_query(_schema(names))
-    for row in session.sql(f"SELECT kind, key, resolved_at IS NULL AS is_open FROM ({quarantine})").collect():
-        if row["kind"] == "object" and row["is_open"]:
-            found.quarantined.add(row["key"])
-        elif row["kind"] == "row":
-            found.bad_rows[row["key"]] += 1
+    rows = session.sql(f"SELECT kind, key, resolved_at IS NULL AS is_open FROM ({quarantine})").collect()
+    found.quarantined = {row["key"] for row in rows if row["kind"] == "object" and row["is_open"]}
+    keys = [row["key"] for row in rows if row["kind"] == "row"]
+    found.bad_rows = Counter(key for key in keys if key not in found.quarantined)
     found.erased = all(request.erased for request in progress(lake))
     return found
 
