@@ -50,9 +50,13 @@ class GivenCredentials:
         if found is None or found.method in _FOUND_BY_JAVA:
             return cls()
         now = found.get_frozen_credentials()
-        environ = {"AWS_ACCESS_KEY_ID": now.access_key, "AWS_SECRET_ACCESS_KEY": now.secret_key}
-        token = {"AWS_SESSION_TOKEN": now.token} if now.token else {}
-        return cls(environ | token, getattr(found, "_expiry_time", None))
+        given = {
+            "AWS_ACCESS_KEY_ID": now.access_key,
+            "AWS_SECRET_ACCESS_KEY": now.secret_key,
+            "AWS_SESSION_TOKEN": now.token,
+        }
+        environ = {name: value for name, value in given.items() if value}
+        return cls(environ, getattr(found, "_expiry_time", None))
 
 
 class ProofServer(DeployedServer):
