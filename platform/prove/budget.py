@@ -86,9 +86,7 @@ def race_requests(size: RaceSize) -> Requests:
     )
 
 
-def plan_requests(
-    files: int, kills: int, size: RaceSize = FULL, figures: Mapping[str, float] = FIGURES
-) -> Requests:
+def plan_requests(files: int, kills: int, size: RaceSize = FULL, figures: Mapping[str, float] = FIGURES) -> Requests:
     """Return the requests that a run plans, with the margin.
 
     Args:
