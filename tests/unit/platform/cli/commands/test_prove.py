@@ -48,7 +48,7 @@ def test_a_spark_server_is_used_only_if_the_command_names_it(tmp_path: Path, mon
     assert "It starts a Spark server on this machine: only --spark-remote names another, and not SPARK_REMOTE." in said
     assert "lake.corp" not in said
     _, said = prove(tmp_path, spark_remote="sc://proof.corp:15002/;token=secret")
-    assert "It uses the Spark server sc://proof.corp:15002: " in said
+    assert "It uses the Spark server sc://proof.corp:15002. Its tables have names there that end with _" in said
     assert "secret" not in said
     assert "two queues, lands" in said
     with pytest.raises(CommandError, match=r"--spark-remote: .* is not an address"):
