@@ -92,7 +92,6 @@ def plan_requests(files: int, kills: int, size: RaceSize = FULL, figures: Mappin
     Args:
         files: number of files.
         kills: how often a worker is killed, and another one begins.
-        size: of the races.
     """
     batches = planned_batches(files, kills)
     events = files + batches * 3  # the log of a registered table is in the bucket that notifies

@@ -177,14 +177,14 @@ def _events_claim(events: Mapping[str, Event], sent: Sent) -> Claim:
     lost = [*sorted(own - {id for id, _ in by_message}), *(changed - notified).elements()]
     outcomes = Counter(event.outcome for id, event in by_message if id in own or event.key in changed)
     by_outcome = ", ".join(f"{number} {outcome}" for outcome, number in sorted(outcomes.items()))
-    such = f", such as {lost[0]}" if lost else ""
+    example = f", such as {lost[0]}" if lost else ""
     return Claim(
         "events",
         "Every event is accounted for",
         "each message that was sent, by its id, and each change of the bucket, by its key, in the ledgers and the "
         "intake log",
         not lost,
-        f"{len(own) + changed.total()} caused, {len(lost)} lost{such}: {by_outcome}",
+        f"{len(own) + changed.total()} caused, {len(lost)} lost{example}: {by_outcome}",
         "events were lost: lists would bring their files, with a delay",
     )
 

@@ -55,7 +55,7 @@ def test_a_report_shows_no_account_and_no_name_unless_it_may() -> None:
             '… may not s3:PutObject on "…"',
         ),
         ("alice@corp.com is not c5.7@example.org", "… is not c5.7@example.org"),
-        ("exit code 1; see /home/alice/p/.tidegate/prove/0123456789/worker.log", "exit code 1; see …"),
+        ("exit code 1; see /srv/alice/p/.tidegate/prove/0123456789/worker.log", "exit code 1; see …"),
         ("see ~/p/worker.log, or /srv/Alice's files/x/y", "see …, or …"),
         ("(orders_0123456789)", "(orders_…)"),
         (
