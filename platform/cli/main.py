@@ -86,6 +86,9 @@ def main() -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
         # A shell starts background jobs with SIGINT ignored, and Dagster gives SIGTERM whatever SIGINT has.
         signal.signal(each, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
+        # The terminal is gone: what was begun ends in order. `nohup` ignores the signal, and wants it to stay so.
+        signal.signal(signal.SIGHUP, signal.default_int_handler)
     try:
         app(standalone_mode=True)
     except (TidegateError, BotoCoreError, ClientError) as error:

@@ -64,7 +64,8 @@ def _format_option(option: Any) -> str:
 def _default(option: Any) -> str:
     if option.is_flag:
         return "on" if option.default else "off"
-    return "none" if option.default in (None, "") else f"`{option.default}`"
+    # One of several values is a member of an enumeration.
+    return "none" if option.default in (None, "") else f"`{getattr(option.default, 'value', option.default)}`"
 
 
 def _cell(text: str | None) -> str:

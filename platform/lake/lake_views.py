@@ -13,7 +13,7 @@ from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.spark.catalog import SqlCatalog
 
 SCHEMA = "lake"
-_SOURCE_SCHEMA = "lake_objects"
+SOURCE_SCHEMA = "lake_objects"
 
 #: Objects under the root that are read as rows: folder below the root and columns, by SQL name in the schema
 #: `lake_objects`. The columns of a name that exists already are not compared: other columns need another name.
@@ -76,12 +76,12 @@ WITH logged AS (
 ), quarantined_rows AS (
     SELECT _source_path, reason, raw, _metadata.file_path AS path,
         split_part(_metadata.file_path, '/', -2) AS folder_name
-    FROM lake_objects.rows
+    FROM {objects}.rows
 )
 SELECT 'message' AS kind, CAST(NULL AS STRING) AS table_name, CAST(NULL AS STRING) AS key, reason, body AS raw,
     _metadata.file_modification_time AS at, _metadata.file_path AS address, CAST(NULL AS STRING) AS event_type,
     CAST(NULL AS TIMESTAMP) AS resolved_at
-FROM lake_objects.messages
+FROM {objects}.messages
 UNION ALL
 SELECT kind, table_name, key, if(kind = 'row', quarantined_rows.reason, decisions.reason), raw, at,
     coalesce(path, object), decisions.type, resolved_at
@@ -155,8 +155,8 @@ def name_lake_tables(catalog: SqlCatalog, root: LakeRoot, ledgers: Sequence[tupl
         return
     name_lake_objects(catalog, root)
     # The columns are the same without any ledger, and Spark opens each ledger of a query that it analyzes.
-    catalog.name_view(_SOURCE_SCHEMA, "quarantine", without)
-    catalog.derive_view(SCHEMA, "quarantine", _SOURCE_SCHEMA, quarantine, mark=made_of)
+    catalog.name_view(SOURCE_SCHEMA, "quarantine", without)
+    catalog.derive_view(SCHEMA, "quarantine", SOURCE_SCHEMA, quarantine, mark=made_of)
 
 
 def name_lake_objects(catalog: SqlCatalog, root: LakeRoot) -> None:
@@ -168,21 +168,33 @@ def name_lake_objects(catalog: SqlCatalog, root: LakeRoot) -> None:
     made_of = hashlib.sha256(repr((root.uri(), _OBJECTS, _INTAKE)).encode()).hexdigest()
     if catalog.view_mark(SCHEMA, "intake") == made_of:
         return
-    for name, (folder, columns) in _OBJECTS.items():
-        definition = f"({columns}) USING json OPTIONS (recursiveFileLookup 'true')"
-        catalog.name_table(_SOURCE_SCHEMA, name, root.uri(folder), definition)
+    name_object_tables(catalog, root)
     catalog.make_schema(SCHEMA)
     catalog.name_view(SCHEMA, "intake", _INTAKE, mark=made_of)
 
 
-def quarantine_query(ledgers: Sequence[tuple[str, str, str]]) -> str:
+def name_object_tables(catalog: SqlCatalog, root: LakeRoot, schema: str = SOURCE_SCHEMA) -> None:
+    """Make the tables of objects that `lake.intake` and `lake.quarantine` read.
+
+    Args:
+        catalog: the server's names.
+        schema: of the tables.
+    """
+    for name, (folder, columns) in _OBJECTS.items():
+        definition = f"({columns}) USING json OPTIONS (recursiveFileLookup 'true')"
+        catalog.name_table(schema, name, root.uri(folder), definition)
+
+
+def quarantine_query(ledgers: Sequence[tuple[str, str, str]], schema: str = SOURCE_SCHEMA) -> str:
     """Return the query of `lake.quarantine` over some ledgers.
 
     Args:
         ledgers: table key, SQL name of the table, and SQL name of the ledger.
+        schema: of the tables that `name_object_tables` makes.
     """
     # Rows of older versions name the folder in their reason.
     return _QUARANTINE.format(
+        objects=schema,
         logged=_union_of_ledgers(ledgers),
         older_folder=f"regexp_extract(reason, '{FOLDER_IN_REASON}', 1)",
         deciding=deciding_value("struct(n, position)", " OVER (PARTITION BY table_name, key)"),
@@ -221,6 +233,6 @@ def name_forgotten(catalog: SqlCatalog, root: LakeRoot) -> None:
         return
     for name, (folder, columns) in _FORGET_OBJECTS.items():
         definition = f"({columns}) USING json OPTIONS (recursiveFileLookup 'true')"
-        catalog.name_table(_SOURCE_SCHEMA, name, root.uri(*folder.split("/")), definition)
+        catalog.name_table(SOURCE_SCHEMA, name, root.uri(*folder.split("/")), definition)
     catalog.make_schema(SCHEMA)
     catalog.name_view(SCHEMA, _FORGOTTEN, FORGOTTEN_QUERY, mark=made_of)

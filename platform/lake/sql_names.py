@@ -15,7 +15,13 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.lake_views import name_forgotten, name_lake_objects, name_lake_tables, quarantine_query
+from tidegate.platform.lake.lake_views import (
+    SOURCE_SCHEMA,
+    name_forgotten,
+    name_lake_objects,
+    name_lake_tables,
+    quarantine_query,
+)
 from tidegate.platform.lake.spark.catalog import TableName
 from tidegate.platform.lake.threads import parallel_outcomes
 
@@ -104,14 +110,19 @@ class SqlNames:
         name_lake_objects(self._lake.delta.catalog, self._lake.store)
         self._name_forgotten()
 
-    def quarantine_query(self) -> str:
-        """Return the query of `lake.quarantine` for these tables only. Needs the tables of `name_objects`."""
+    def quarantine_query(self, schema: str = SOURCE_SCHEMA) -> str:
+        """Return the query of `lake.quarantine` for these tables only. Needs the tables of `name_objects`.
+
+        Args:
+            schema: another one with these tables, made by `name_object_tables`.
+        """
         return quarantine_query(
             [
                 (table.table_key, table.birth.name, delta_table(table.ledger.location))
                 for table in self._lake.quarantining_tables()
                 if table.birth
-            ]
+            ],
+            schema,
         )
 
     def name_table(self, table_key: str) -> None:

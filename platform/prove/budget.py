@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tidegate.platform.core.costs.figures import FIGURES
 from tidegate.platform.core.costs.usage import Usage
+from tidegate.platform.prove.races import FULL, RaceSize
 
 #: Tables of a run, and those of them with silver.
 _TABLES, _SILVER = 4, 3
@@ -19,8 +20,6 @@ _FORGET_WRITES, _FORGET_READS, _COMPARE_READS = 60, 150, 60
 _WAITING_SECONDS, _RECEIVES = 300, 2
 #: Requests of DynamoDB with which a server reads logs, for each batch. Its log does not say that they are reads.
 _LOG_REQUESTS = 15
-#: Requests of the races, by class.
-_RACE_WRITES, _RACE_READS = 900, 500
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,23 @@ def batch_requests(batches: float, figures: Mapping[str, float] = FIGURES) -> Re
     return Requests(used.s3_writes, used.s3_reads, 0, used.dynamodb_writes, used.dynamodb_reads)
 
 
-def plan_requests(files: int, kills: int, figures: Mapping[str, float] = FIGURES) -> Requests:
+def race_requests(size: RaceSize) -> Requests:
+    """Return the requests of all races. Deletes are free."""
+    tries, rounds, keys = size.rounds * size.racers, size.rounds, size.keys
+    # Creations, and of each upload its beginning, its part and its end.
+    races = tries + 3 * tries
+    lists = 2 * math.ceil(keys / 1000)
+    return Requests(
+        # Two puts and two copies of the conditional requests, and two puts and then one of each key.
+        s3_writes=races + 4 + 2 * keys + keys + lists,
+        # Who has won, what a copy or a delete left, and three reads of each key.
+        s3_reads=2 * rounds + 3 + 3 * keys,
+        dynamodb_writes=tries,
+        dynamodb_reads=rounds,
+    )
+
+
+def plan_requests(files: int, kills: int, size: RaceSize = FULL, figures: Mapping[str, float] = FIGURES) -> Requests:
     """Return the requests that a run plans, with the margin.
 
     Args:
@@ -81,13 +96,14 @@ def plan_requests(files: int, kills: int, figures: Mapping[str, float] = FIGURES
     batches = planned_batches(files, kills)
     events = files + batches * 3  # the log of a registered table is in the bucket that notifies
     lists = math.ceil((files + batches * 12) / 1000) * 4
-    planned = batch_requests(batches, figures) + Requests(
+    lake = batch_requests(batches, figures) + Requests(
         # A PUT by the producer, a manifest, an intake log; and lists.
-        s3_writes=files * 1.3 + events * 0.3 + lists + _RACE_WRITES + _FORGET_WRITES * (_TABLES + _SILVER),
+        s3_writes=files * 1.3 + events * 0.3 + lists + _FORGET_WRITES * (_TABLES + _SILVER),
         # A HEAD or GET when a run looks, a read when it loads.
-        s3_reads=files * 3 + _RACE_READS + (_FORGET_READS + _COMPARE_READS) * (_TABLES + _SILVER),
+        s3_reads=files * 3 + (_FORGET_READS + _COMPARE_READS) * (_TABLES + _SILVER),
         dynamodb_writes=batches * _LOG_REQUESTS,
         sqs=events * figures["message_sqs_requests"] + _WAITING_SECONDS * _RECEIVES,
     )
+    planned = lake + race_requests(size)
     each = (planned.s3_writes, planned.s3_reads, planned.sqs, planned.dynamodb_writes, planned.dynamodb_reads)
     return Requests(*(math.ceil(number * _MARGIN) for number in each))

@@ -14,8 +14,22 @@ from pyspark.sql import functions as F
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.silver.pending_merge import pending_merge
 
-_COLUMNS = ("n", "position", "key", "etag", "status", "bad_rows", "CAST(recorded_at AS DOUBLE) AS recorded_at")
+_COLUMNS = ("n", "position", "event_id", "key", "etag", "status", "bad_rows")
+_RECORDED = "CAST(recorded_at AS DOUBLE) AS recorded_at"
 _UNCHANGED = "duplicate"
+
+
+@dataclass(frozen=True)
+class Event:
+    """What became of an event.
+
+    Attributes:
+        key: of the object that it names; empty if it names none.
+        outcome: as a ledger or the intake log has it.
+    """
+
+    key: str
+    outcome: str
 
 
 @dataclass(frozen=True)
@@ -59,7 +73,7 @@ class Outcomes:
         bad_rows: number of rows that could not enter, by key.
         recorded: when a key was last committed, in epoch seconds.
         batch_seconds: of each batch whose seconds the ledger has.
-        batches: number of batches.
+        events: the events of the ledgers, by id: `<SQS message id>#<index of the record in its body>`.
     """
 
     states: dict[str, str] = field(default_factory=dict)
@@ -67,7 +81,7 @@ class Outcomes:
     bad_rows: dict[str, int] = field(default_factory=dict)
     recorded: dict[str, float] = field(default_factory=dict)
     batch_seconds: list[float] = field(default_factory=list)
-    batches: int = 0
+    events: dict[str, Event] = field(default_factory=dict)
 
 
 def read_outcomes(lake: Lake) -> Outcomes:
@@ -77,20 +91,28 @@ def read_outcomes(lake: Lake) -> Outcomes:
         location = lake.table(table_key).ledger.location
         if lake.delta.table_state(location).exists:
             rows = lake.delta.session.read.format("delta").load(location)
-            parts.append(rows.selectExpr("kind", "milliseconds", *_COLUMNS).withColumn("table_key", F.lit(table_key)))
+            columns = rows.selectExpr("kind", "milliseconds", *_COLUMNS, _RECORDED)
+            parts.append(columns.withColumn("table_key", F.lit(table_key)))
     found = Outcomes()
     for row in reduce(lambda some, more: some.union(more), parts).orderBy("n", "position").collect() if parts else []:
         _note(row, found)
     return found
 
 
+def read_logged_events(lake: Lake) -> dict[str, Event]:
+    """Return the events of the intake log, by id: those that are of no table."""
+    entries = lake.store.intake_log.entries()
+    return {event.event_id: Event(event.key, event.outcome) for entry in entries for event in entry.unrouted}
+
+
 def _note(row: Row, found: Outcomes) -> None:
     if row["kind"] != "row":
-        found.batches += 1
         if row["milliseconds"]:
             found.batch_seconds.append(row["milliseconds"] / 1000)
         return
     key, status = row["key"], row["status"]
+    if row["event_id"]:
+        found.events[row["event_id"]] = Event(key, status)
     if status == _UNCHANGED:
         return
     found.states[key], found.etags[key] = status, row["etag"]

@@ -38,7 +38,6 @@ _ACTIONS = {
     "TagQueue": "sqs:TagQueue",
     "ListQueueTags": "sqs:ListQueueTags",
     "DeleteQueue": "sqs:DeleteQueue",
-    "SetQueueAttributes": "sqs:SetQueueAttributes",
     "GetQueueAttributes": "sqs:GetQueueAttributes",
     "GetQueueUrl": "sqs:GetQueueUrl",
     "SendMessage": "sqs:SendMessage",

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.platform.demo.operations import notification
@@ -14,6 +15,19 @@ from tidegate.platform.prove.plan import Operation
 _THREADS = 8
 #: Seconds between two files of a trickle.
 _TRICKLE = 0.25
+
+
+@dataclass
+class Sent:
+    """What the queue should have received.
+
+    Attributes:
+        message_ids: of the messages that were sent to the queue.
+        changed: the key of each change of the bucket that the bucket itself should have notified.
+    """
+
+    message_ids: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
 
 
 class Producers:
@@ -32,6 +46,7 @@ class Producers:
         #: Of each key that exists, its etag; and when its PUT had ended, in epoch seconds.
         self.etags: dict[str, str] = {}
         self.put_at: dict[str, float] = {}
+        self.sent = Sent()
         self._sent = 0
 
     def run(self, operations: Iterable[Operation], step: Callable[[], None] = lambda: None) -> None:
@@ -62,7 +77,9 @@ class Producers:
         else:
             self._s3.delete_object(Bucket=self._bucket, Key=key)
             event = "ObjectRemoved:Delete"
-        if not self._notifies:
+        if self._notifies:
+            self.sent.changed.append(key)
+        else:
             self._send(Operation(operation.wave, "notice", key, event=event))
 
     def _send(self, operation: Operation) -> None:
@@ -72,4 +89,5 @@ class Producers:
             known = {"n": self._sent, "etag": self.etags.get(operation.key, "0" * 32)}
             bucket = operation.bucket or self._bucket
             body = json.dumps({"Records": [notification(bucket, operation.key, operation.event, known)]})
-        self._sqs.send_message(QueueUrl=self._queue_url, MessageBody=body)
+        sent = self._sqs.send_message(QueueUrl=self._queue_url, MessageBody=body)
+        self.sent.message_ids.append(sent["MessageId"])

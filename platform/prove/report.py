@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import html
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -14,8 +13,19 @@ from tidegate.platform.prove.claims import Claim
 
 #: Version of the form of the JSON report. A field may be added; one that is there keeps its meaning.
 FORMAT = 1
-_ACCOUNT = re.compile(r"\b\d{12}\b")
 _HIDDEN = "…"
+#: What may name an account, a person or a machine, and what takes its place.
+_PRIVATE = (
+    (re.compile(r"\barn:[\w-]*:[^\s\"'<>()\[\],;]+"), _HIDDEN),
+    (re.compile(r"\b([a-z][a-z0-9+.-]*://)[^\s/\"'<>()\[\],;]+"), rf"\1{_HIDDEN}"),
+    # Mail addresses. The files of a run have those of example.org.
+    (re.compile(r"[\w.+=-]+@(?!example\.org\b)[\w-]+(\.[\w-]+)+"), _HIDDEN),
+    # Files of the machine.
+    (re.compile(r"(?<![\w/:.…])[~…]?(/[^\s/\"'<>()\[\],;:]+){2,}"), _HIDDEN),
+    (re.compile(r"\b\d{1,3}(\.\d{1,3}){3}\b"), _HIDDEN),
+    (re.compile(r"\b(A3T|AKIA|ASIA|AROA|AIDA|AGPA)[A-Z0-9]{12,}\b"), _HIDDEN),
+    (re.compile(r"\b\d{12}\b"), _HIDDEN),
+)
 _WORDS = {True: "held", False: "failed", None: "not checked"}
 
 _PAGE = """\
@@ -62,13 +72,14 @@ class Report:
         claims: all claims.
         numbers: what was measured.
         facts: endpoint, region, versions and size.
-        hidden: the beginning of the run's names, which is not shown. None: names are shown.
+        hidden: texts that are not shown, such as the id of the run and the hosts of endpoints. What may name an
+            account, a person or a machine is not shown either. None: everything is shown.
     """
 
     claims: Sequence[Claim]
     numbers: Mapping[str, Any]
     facts: Mapping[str, Any]
-    hidden: str | None
+    hidden: Collection[str] | None
     made: datetime = field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
 
     @property
@@ -92,7 +103,7 @@ class Report:
             "claims": [claim.to_json() for claim in self.claims],
             "numbers": dict(self.numbers),
         }
-        found: dict[str, Any] = json.loads(self._hide(json.dumps(body, ensure_ascii=False)))
+        found: dict[str, Any] = self._hide(body)
         return found
 
     def to_html(self) -> str:
@@ -120,11 +131,22 @@ class Report:
             versions="\n".join(_row(name, version) for name, version in report["versions"].items()),
         )
 
-    def _hide(self, text: str) -> str:
+    def _hide(self, value: Any) -> Any:
+        """Return a value of JSON in which no text shows what is hidden."""
         if self.hidden is None:
-            return text
-        shorter = self.hidden.rpartition("-")[0]
-        return _ACCOUNT.sub(_HIDDEN, text.replace(self.hidden, f"{shorter}-{_HIDDEN}"))
+            return value
+        if isinstance(value, dict):
+            return {name: self._hide(each) for name, each in value.items()}
+        if isinstance(value, list):
+            return [self._hide(each) for each in value]
+        if not isinstance(value, str):
+            return value
+        # The longest first: one may be a part of another.
+        for text in sorted(filter(None, self.hidden), key=len, reverse=True):
+            value = value.replace(text, _HIDDEN)
+        for pattern, shown in _PRIVATE:
+            value = pattern.sub(shown, value)
+        return value
 
 
 def _claim_row(claim: Mapping[str, Any]) -> str:

@@ -148,7 +148,14 @@ def _operation(method: str, path: str, headers: str, query: str) -> str:
 
 def write_counts(meter: Meter, path: Path) -> None:
     """Write the counts of this process to a file."""
-    path.write_text(json.dumps(dict(meter.counts)))
+    replace_text(path, json.dumps(dict(meter.counts)))
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a file that another process may be reading: it reads either the old text or the new one."""
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(text)
+    new.replace(path)
 
 
 def percentile(values: Iterable[float], share: float) -> float | None:

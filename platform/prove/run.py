@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
+import os
 import platform
 import secrets
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
@@ -22,25 +22,28 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pyspark.errors import PySparkException
 from rich.console import Console
 
+from tidegate.platform.core.config.commits import Commits
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.errors import TidegateError, UnavailableError
 from tidegate.platform.core.wording import first_line, number_of
 from tidegate.platform.demo.progress import Stages
 from tidegate.platform.lake.settings import LAKE, Settings
-from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.remote import REMOTE, SparkRemote
 from tidegate.platform.lake.spark.session import probe
+from tidegate.platform.lake.spark.token_source import TOKEN, TOKEN_COMMAND, TOKEN_FILE
 from tidegate.platform.local.process.process import Process, spawn
 from tidegate.platform.local.spark.conf import SMALL_DATA
-from tidegate.platform.local.spark.deployment_server import default_memory
+from tidegate.platform.local.spark.deployment_server import DeployedSettings, default_memory
 from tidegate.platform.prove.budget import Requests, batch_requests
 from tidegate.platform.prove.claims import Claim
-from tidegate.platform.prove.comparison import Found, ledger_claims, read_lake, table_claims
+from tidegate.platform.prove.comparison import drop_names, ledger_claims, read_lake, table_claims
+from tidegate.platform.prove.locks import held_run, remove_run
 from tidegate.platform.prove.names import RunNames
 from tidegate.platform.prove.oracle import Oracle
-from tidegate.platform.prove.outcomes import Awaited, Outcomes, read_outcomes
+from tidegate.platform.prove.outcomes import Awaited, Outcomes, read_logged_events, read_outcomes
 from tidegate.platform.prove.plan import PERSON, WAVES, Operation, make_plan
 from tidegate.platform.prove.producers import Producers
-from tidegate.platform.prove.races import QUICK, Races, RaceSize
+from tidegate.platform.prove.races import FULL, QUICK, Races, RaceSize
 from tidegate.platform.prove.report import Report
 from tidegate.platform.prove.requests import (
     Meter,
@@ -51,17 +54,26 @@ from tidegate.platform.prove.requests import (
     server_requests,
 )
 from tidegate.platform.prove.resources import Left, Resources
-from tidegate.platform.prove.server import ProofServer, commit_table_setting, s3_endpoint_settings
+from tidegate.platform.prove.server import (
+    GivenCredentials,
+    ProofServer,
+    commit_table_setting,
+    s3_endpoint_settings,
+)
 from tidegate.platform.prove.tables import SECRET, lake_body
-from tidegate.platform.prove.worker import AWAITED, GAVE_UP, marker_file
+from tidegate.platform.prove.worker import AWAITED, GAVE_UP, MISSING, marker_file
 
 #: The seams at which workers die in the first wave, and while a person is forgotten.
 SEAMS = ("intake-stored", "prepare", "decide", "commit", "record-ledger", "record-manifests", "silver-merge")
 QUICK_SEAMS = ("decide", "commit")
 FORGET_SEAM = "forget-bronze"
 _WORKER_SECONDS, _SPARK_SECONDS = 1800.0, 180.0
+#: Seconds between two sums of what a run has spent.
+_BUDGET_SECONDS = 15.0
 _MAX_MEMORY = 4096
 _KILLED = 128 + 9
+#: Variables that name a Spark server, or its token.
+_SPARK_VARIABLES = (REMOTE, TOKEN, TOKEN_FILE, TOKEN_COMMAND)
 _VERSIONS = ("tidegate", "boto3", "pyspark", "pyarrow")
 
 
@@ -77,6 +89,7 @@ class ProofOptions:
         folder: folder of the runs' local files.
         remote: a Spark server that runs; None for one of the run's own.
         planned: the requests that were announced.
+        commits: how the commits of the run's lake are coordinated.
     """
 
     files: int
@@ -86,6 +99,17 @@ class ProofOptions:
     folder: Path
     remote: SparkRemote | None
     planned: Requests
+    commits: Commits = "dynamodb"
+
+    @property
+    def race_size(self) -> RaceSize:
+        """How much is raced."""
+        return race_size(quick=self.quick)
+
+    @property
+    def has_commit_table(self) -> bool:
+        """Whether the run makes a table of commits. A server that runs already has its own."""
+        return self.remote is None and self.commits == "dynamodb"
 
     @property
     def seams(self) -> tuple[str, ...]:
@@ -98,31 +122,9 @@ def kills_of(*, quick: bool) -> int:
     return len(QUICK_SEAMS if quick else SEAMS) + 1
 
 
-@contextmanager
-def held_run(folder: Path, id: str) -> Iterator[Path]:
-    """Make the folder of a run, and hold its lock while the run lives, so that `prove --clean` leaves it alone."""
-    home = folder / id
-    home.mkdir(parents=True, exist_ok=True)
-    with (home / "run.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield home
-
-
-def is_running(folder: Path, id: str) -> bool | None:
-    """Return whether a run of this machine lives; None if no run of this machine has the id."""
-    path = folder / id / "run.lock"
-    if not path.exists():
-        return None
-    with path.open() as lock:
-        return not _is_free(lock)
-
-
-def _is_free(lock: IO[str]) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+def race_size(*, quick: bool) -> RaceSize:
+    """Return how much a run races."""
+    return QUICK if quick else FULL
 
 
 def run_proof(settings: Settings, options: ProofOptions, names: RunNames, console: Console) -> Report:
@@ -138,7 +140,10 @@ def run_proof(settings: Settings, options: ProofOptions, names: RunNames, consol
     meter = Meter()
     settings = replace(settings, aws=MeteredAws.from_aws(settings.aws, meter))
     with held_run(options.folder, names.id) as home:
-        return Proof(settings, options, names, home, meter, console).run()
+        report = Proof(settings, options, names, home, meter, console).run()
+    if report.ok and not options.keep:
+        remove_run(options.folder, names.id)
+    return report
 
 
 @dataclass
@@ -160,8 +165,6 @@ class Proof:
     numbers: dict[str, Any] = field(default_factory=dict)
     kills: list[str] = field(default_factory=list)
     unreached: list[str] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
-    batches: int = 0
     server: ProofServer | None = None
     spark_version: str = ""
 
@@ -176,19 +179,20 @@ class Proof:
             self._end()
         self._note_spending()
         self.numbers["seconds"] = round(time.monotonic() - begun, 1)
-        return Report(self.claims, self.numbers, self._facts(), None if self.options.with_names else self.names.base)
+        hidden = None if self.options.with_names else self._hidden_texts()
+        return Report(self.claims, self.numbers, self._facts(), hidden)
 
     def _prove(self, stages: Stages) -> None:
         lake_yaml = self.home / "lake.yaml"
-        lake_yaml.write_text(yaml.safe_dump(lake_body(self.names), sort_keys=False))
-        own = self.options.remote is None
+        lake_yaml.write_text(yaml.safe_dump(lake_body(self.names, self.options.commits), sort_keys=False))
+        own = self.options.has_commit_table
         with ExitStack() as running:
-            stage = stages.begin("Making buckets, queues and the table of commits, each with a marker")
-            self.resources.make(self.names, load_lake(lake_yaml, {}), commit_table=own)
+            stage = stages.begin("Making buckets, queues and what commits need, each with a marker")
+            config = load_lake(lake_yaml, {})
+            self.resources.make(self.names, config, commit_table=own, kept=self.options.keep)
             stage.finish(f"names begin with {self.names.base}")
-            size = QUICK if self.options.quick else RaceSize()
-            stage = stages.begin("Racing the endpoint's conditional writes", 7)
-            races = Races(self.resources.s3, self.resources.dynamodb, self.names.lake, size)
+            stage = stages.begin("Racing the endpoint's conditional writes", 7 if own else 6)
+            races = Races(self.resources.s3, self.resources.dynamodb, self.names.lake, self.options.race_size)
             self.claims += races.run(self.names.base if own else None, stage.advance)
             stage.finish(f"{number_of(len(self.claims), 'claim')}, each by many threads")
             if any(claim.id == "create-once" and not claim.held for claim in self.claims):
@@ -196,29 +200,52 @@ class Proof:
                 return
             try:
                 remote = self.options.remote or self._start_server(running, stages)
-                self._use_lake(stages, remote, lake_yaml)
+                settings = self._lake_settings(remote, lake_yaml)
+                if self.options.remote is not None:
+                    self._require_log_store(settings)
+                    running.callback(self._drop_names, settings)
+                self._use_lake(stages, settings)
             except (TidegateError, ClientError, BotoCoreError, PySparkException) as error:
                 self.claims.append(_failed_run(error))
 
     def _start_server(self, running: ExitStack, stages: Stages) -> SparkRemote:
         s3, dynamodb = self.resources.s3.meta, self.resources.dynamodb.meta
-        more = commit_table_setting(self.names.base) | (SMALL_DATA if self.options.quick else {})
-        if self.settings.aws.endpoint_url is None and not is_amazon(s3.endpoint_url):
+        commits, endpoint = self.options.commits, self.settings.aws.endpoint_url
+        more = commit_table_setting(self.names.base, commits) | (SMALL_DATA if self.options.quick else {})
+        if endpoint is None and not is_amazon(s3.endpoint_url):
             more |= s3_endpoint_settings(
                 s3.endpoint_url, None if is_amazon(dynamodb.endpoint_url) else dynamodb.endpoint_url
             )
         memory = f"{min(_MAX_MEMORY, int(default_memory()[:-1]))}m"
-        self.server = ProofServer(self.home / "spark", s3.region_name, self.settings.aws.endpoint_url, more, memory)
+        wanted = DeployedSettings(s3.region_name, endpoint, memory=memory, more=more, commits=commits)
+        credentials = GivenCredentials.from_aws(self.settings.aws)
+        if credentials.expire:
+            self._print(f"The Spark server gets the credentials of now, which expire at {credentials.expire:%H:%M %Z}")
+        self.server = ProofServer(self.home / "spark", wanted, credentials)
         running.callback(self.server.stop)
         stage = stages.begin("Starting a Spark server of its own")
         self.server.start(_SPARK_SECONDS)
         stage.finish("it answers")
         return self.server.remote
 
-    def _use_lake(self, stages: Stages, remote: SparkRemote, lake_yaml: Path) -> None:
-        self.spark_version = probe(remote, 30.0)
-        environ = {**self.settings.environ, **remote.environ, LAKE: str(lake_yaml), SECRET: secrets.token_hex(16)}
-        settings = replace(self.settings, lake_yaml=lake_yaml, spark=remote, environ=environ)
+    def _lake_settings(self, remote: SparkRemote, lake_yaml: Path) -> Settings:
+        # The shell may name the server of another lake, and its token.
+        others = {name: value for name, value in self.settings.environ.items() if name not in _SPARK_VARIABLES}
+        environ = {**others, **remote.environ, LAKE: str(lake_yaml), SECRET: secrets.token_hex(16)}
+        return replace(self.settings, lake_yaml=lake_yaml, spark=remote, environ=environ)
+
+    def _require_log_store(self, settings: Settings) -> None:
+        with settings.open_lake() as lake:
+            if other := lake.delta.other_log_store(self.options.commits):
+                raise UnavailableError(f"--commits {self.options.commits}: {other}")
+
+    def _drop_names(self, settings: Settings) -> None:
+        with suppress(TidegateError, PySparkException), settings.open_lake() as lake:
+            drop_names(lake, self.names)
+
+    def _use_lake(self, stages: Stages, settings: Settings) -> None:
+        self.spark_version = probe(settings.spark, 30.0)
+        environ = settings.environ
         operations = make_plan(self.options.files)
         oracle = Oracle()
         url = self.resources.queue_url(self.names)
@@ -229,11 +256,12 @@ class Proof:
             self._require_budget()
         stage = stages.begin("Comparing every table with the oracle")
         with settings.open_lake() as lake:
-            outcomes, found = read_outcomes(lake), read_lake(lake)
+            outcomes, found = read_outcomes(lake), read_lake(lake, self.names)
+            outcomes.events |= read_logged_events(lake)
         expected = oracle.expect()
         self.claims += table_claims(expected, found.tables)
-        self.claims += ledger_claims(expected, outcomes, found, len(operations))
-        self.claims += self._course_claims(found)
+        self.claims += ledger_claims(expected, outcomes, found, producers.sent)
+        self.claims += self._course_claims(len(producers.sent.changed))
         self._note_latencies(outcomes, producers, [each.key for each in operations if each.wave == WAVES[-1]])
         stage.finish(f"{number_of(sum(rows.total() for rows in expected.tables.values()), 'row')} of the oracle")
 
@@ -300,36 +328,46 @@ class Proof:
         self._wait(self._spawn(environ, *more))
 
     def _wait(self, worker: Process) -> int:
+        until = time.monotonic() + _WORKER_SECONDS
         try:
-            code = worker.wait(_WORKER_SECONDS)
+            while worker.alive and (left := until - time.monotonic()) > _BUDGET_SECONDS:
+                self._require_budget()
+                with suppress(UnavailableError):  # it works
+                    worker.wait(min(left, _BUDGET_SECONDS))
+            code = worker.wait(_BUDGET_SECONDS)
         finally:
             worker.stop()
-        if code == GAVE_UP:
-            self.missing = json.loads((self.home / "missing.json").read_text())
-        elif code not in (0, _KILLED):
+        if code not in (0, _KILLED, GAVE_UP):
             raise UnavailableError(f"the ingest process ended with exit code {code}; {worker.log_hint}")
         return code
 
-    def _course_claims(self, found: Found) -> list[Claim]:
-        notifies = self.resources.no_notifications is None
+    def _read_missing(self) -> list[str]:
+        """Return what the last worker that ingested waited for in vain."""
+        path = self.home / MISSING
+        found: list[str] = json.loads(path.read_text()) if path.exists() else []
+        return found
+
+    def _course_claims(self, changed: int) -> list[Claim]:
+        notifies, missing = self.resources.no_notifications is None, self._read_missing()
         seams = ", ".join(self.kills) or "none"
         more = f"; not reached: {', '.join(self.unreached)}" if self.unreached else ""
-        lacking = f", such as {self.missing[0]}" if self.missing else ""
+        lacking = f", such as {missing[0]}" if missing else ""
+        came = f"{changed} changes of the bucket, and {len(missing)} files missing in the ledgers"
         return [
             Claim(
                 "notifications",
                 "The bucket notifies the queue of every file",
                 "a notification of the bucket to the queue, and the events that came",
-                notifies,
-                f"{found.events.total()} events" if notifies else str(self.resources.no_notifications),
+                notifies and not missing,
+                came if notifies else str(self.resources.no_notifications),
                 "the run sent the notifications itself. A lake there needs another sender of events, or lists prefixes",
             ),
             Claim(
                 "arrived",
                 "Every file arrived in its table or in quarantine",
                 "the last state of each key in the ledgers",
-                not self.missing,
-                f"{len(self.missing)} missing{lacking}",
+                not missing,
+                f"{len(missing)} missing{lacking}",
                 "files wait for events that never came: lists would bring them, with a delay",
             ),
             Claim(
@@ -346,14 +384,13 @@ class Proof:
         seconds = [outcomes.recorded[key] - producers.put_at[key] for key in keys if key in outcomes.recorded]
         self.numbers["put_to_row_seconds"] = _shares(seconds)
         self.numbers["batch_seconds"] = _shares(outcomes.batch_seconds)
-        self.batches = outcomes.batches
 
     def _end(self) -> None:
         """Remove what the run made, unless it should be kept."""
         if self.options.keep:
             self._print(f"Kept: {self.names.base}. `tidegate prove --clean --run {self.names.id}` removes it")
             return
-        self.console.print("Removing what the run made …")
+        self._print("Removing what the run made …")
         try:
             found, unasked = self.resources.find_run(self.names)
             left = [*unasked, *self.resources.remove(found)]
@@ -365,10 +402,14 @@ class Proof:
             raise
         for each in left:
             self._print(f"left: {each.kind} {each.name}: {each.why}. Remove it: {each.command}")
-        self.claims.append(_removal_claim(len(found), left))
+        entries = self.options.remote is not None and self.options.commits == "dynamodb"
+        self.claims.append(_removal_claim(len(found), left, entries=entries))
 
     def _print(self, line: str) -> None:
-        self.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        # The terminal may be gone: nothing that is removed at the end depends on it. Rich ends a process that writes
+        # to a closed pipe.
+        with suppress(OSError, SystemExit):
+            self.console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _counts(self) -> Counter[str]:
         counts = Counter(self.meter.counts)
@@ -381,7 +422,8 @@ class Proof:
         counts = self._counts()
         logged = server_requests(self.server.request_log) if self.server else None
         if logged is None:
-            return billed_requests(counts) + batch_requests(self.batches * 2), counts, False
+            batches = sum(int(path.read_text()) for path in self.home.glob("batches-*[0-9]"))
+            return billed_requests(counts) + batch_requests(batches), counts, False
         return billed_requests(counts + logged), counts + logged, True
 
     def _require_budget(self) -> None:
@@ -409,6 +451,19 @@ class Proof:
                 "the plan of requests is wrong: please report it, with this report",
             )
         )
+
+    def _hidden_texts(self) -> set[str]:
+        """Return the texts that a report for others does not show."""
+        hosts = [urlsplit(each.meta.endpoint_url) for each in self._clients()]
+        if self.options.remote is not None:
+            hosts.append(urlsplit(self.options.remote.address.partition(";")[0]))
+        # A name without a dot may be a word, such as s3.
+        named = {host.hostname or "" for host in hosts if "." in (host.hostname or "")}
+        folders = {str(self.options.folder), os.path.expanduser("~"), str(Path.cwd())} - {"/", "~"}
+        return {self.names.id, *(host.netloc for host in hosts if host.port), *named, *folders}
+
+    def _clients(self) -> tuple[Any, ...]:
+        return self.resources.s3, self.resources.sqs, self.resources.dynamodb
 
     def _facts(self) -> dict[str, Any]:
         s3 = self.resources.s3.meta
@@ -473,13 +528,24 @@ def _failed_run(error: Exception) -> Claim:
     )
 
 
-def _removal_claim(count: int, left: Sequence[Left]) -> Claim:
+def _removal_claim(count: int, left: Sequence[Left], *, entries: bool) -> Claim:
+    """Return the claim that nothing is left.
+
+    Args:
+        count: number of resources with the marker of the run.
+        entries: whether entries of the run's commits are in a table that the run did not make.
+    """
+    more = (
+        ". Not checked: entries of its commits, which stay in the server's own table until they expire"
+        if entries
+        else ""
+    )
     names = "; ".join(f"{each.kind} {each.name}: {each.why}. {each.command}" for each in left)
     return Claim(
         "removed",
         "Everything that the run made is removed",
         "each resource with the marker of the run, and then a request for each name",
-        not left,
-        f"left: {names}" if left else number_of(count, "resource"),
+        False if left else None if entries else True,
+        (f"left: {names}" if left else number_of(count, "resource")) + more,
         "remove what is left with the commands above, or run `tidegate prove --clean` with more permissions",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tidegate.platform.core.config.commits import Commits
 from tidegate.platform.prove.names import RunNames
 
 #: The variable with the secret of the suppression list. Each run has its own.
@@ -15,7 +16,11 @@ _MICROS = "unix_micros({})"
 
 @dataclass(frozen=True)
 class ComparedTable:
-    """A table, and the values that are compared: SQL expressions, in the order of the oracle's rows."""
+    """A table, and the values that are compared: SQL expressions, in the order of the oracle's rows.
+
+    Attributes:
+        name: without the id of the run, which is in the table's SQL name.
+    """
 
     name: str
     values: tuple[str, ...]
@@ -33,11 +38,11 @@ COMPARED = (
 )
 
 
-def lake_body(names: RunNames) -> dict[str, Any]:
+def lake_body(names: RunNames, commits: Commits = "dynamodb") -> dict[str, Any]:
     """Return the lake.yaml of a run."""
     landing = f"s3://{names.landing}"
     return {
-        "lake": {"root": f"s3://{names.lake}/lake"},
+        "lake": {"root": f"s3://{names.lake}/lake", "commits": commits},
         "queues": [{"name": names.base, "dlq": names.dlq}],
         "buckets": [names.landing],
         "window": 0,
@@ -46,14 +51,14 @@ def lake_body(names: RunNames) -> dict[str, Any]:
         "forget": {"secret": {"env": SECRET}, "days": 30},
         "tables": [
             {
-                "name": "orders",
+                "name": names.table("orders"),
                 "prefix": f"{landing}/orders/",
                 "format": "parquet",
                 "mode": "register",
                 "silver": {"keys": ["id"], "order": "updated_at", "on_removed": "full", "every": 10},
             },
             {
-                "name": "customers",
+                "name": names.table("customers"),
                 "prefix": f"{landing}/customers/",
                 "format": "json",
                 "mode": "load",
@@ -68,14 +73,14 @@ def lake_body(names: RunNames) -> dict[str, Any]:
                 "silver": {"keys": ["id"], "order": "updated_at", "delete_when": "deleted", "every": 10},
             },
             {
-                "name": "products",
+                "name": names.table("products"),
                 "prefix": f"{landing}/products/",
                 "format": "csv",
                 "mode": "load",
                 "columns": {"sku": "string", "price": "double", "stock": "int"},
             },
             {
-                "name": "accounts",
+                "name": names.table("accounts"),
                 "prefix": f"{landing}/accounts/",
                 "format": "json",
                 "mode": "load",

@@ -5232,7 +5232,7 @@ MUTANTS = (
         "a proof removes what has such a name and the marker of another run",
         8,
         "Resources.find",
-        "if mark is not None and mark.id == run_of(name):",
+        "if mark is not None and (kind, name) in RunNames(mark.id).resources:",
         "if mark is not None:",
         (f"{_PROOF_MAKES}test_what_has_a_similar_name_and_no_marker_stays",),
     ),
@@ -5263,9 +5263,9 @@ MUTANTS = (
     Mutant(
         "a proof holds with events that nobody accounts for",
         6,
-        "ledger_claims",
-        "total >= events,",
-        "total > 0,",
+        "_events_claim",
+        "        not lost,",
+        "        len(by_message) >= len(own) + changed.total(),",
         (f"{_PROVE}test_report.py",),
     ),
     Mutant(
@@ -5280,8 +5280,8 @@ MUTANTS = (
         "the report of a proof shows the account",
         4,
         "Report._hide",
-        "return _ACCOUNT.sub(_HIDDEN, text.replace(self.hidden",
-        "return str(text.replace(self.hidden",
+        "            value = pattern.sub(shown, value)\n",
+        "            pass\n",
         (f"{_PROVE}test_report.py",),
     ),
     Mutant(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,13 +17,15 @@ from tidegate.platform.cli.commands.spark import region_of
 from tidegate.platform.cli.environment import environment_settings
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.roles.roles import policy
-from tidegate.platform.core.wording import number_of
-from tidegate.platform.lake.spark.remote import REMOTE
+from tidegate.platform.core.config.commits import Commits
+from tidegate.platform.core.wording import first_line, number_of
+from tidegate.platform.lake.settings import Settings
+from tidegate.platform.lake.spark.remote import REMOTE, SparkRemote
 from tidegate.platform.prove.budget import plan_requests
 from tidegate.platform.prove.names import RunNames
 from tidegate.platform.prove.policy import prove_statements
 from tidegate.platform.prove.report import Report
-from tidegate.platform.prove.run import ProofOptions, kills_of, run_proof
+from tidegate.platform.prove.run import ProofOptions, kills_of, race_size, run_proof
 
 _STYLES = {True: "[green]held", False: "[bold red]failed", None: "[dim]not checked"}
 
@@ -40,6 +43,8 @@ class Wish:
         budget: dollars that may be spent; None for no bound.
         yes: begin without a question.
         home: folder of the runs' local files.
+        commits: how the commits of the run's lake are coordinated.
+        spark_remote: address of a Spark server that runs; None for one of the run's own.
     """
 
     files: int
@@ -50,11 +55,14 @@ class Wish:
     budget: float | None
     yes: bool
     home: Path
+    commits: Commits = "dynamodb"
+    spark_remote: str | None = None
 
 
 def print_policy() -> None:
-    """Print the IAM policy that the command needs."""
-    print(json.dumps(policy(prove_statements()), indent=2))
+    """Print the IAM policy that the command needs, in the region of the environment if that has one."""
+    region = environment_settings().aws.session().region_name
+    print(json.dumps(policy(prove_statements(region or "*")), indent=2))
 
 
 def run_prove(console: Console, wish: Wish, ask: Callable[[str], bool]) -> bool:
@@ -64,17 +72,17 @@ def run_prove(console: Console, wish: Wish, ask: Callable[[str], bool]) -> bool:
         ask: asks a person a question.
 
     Raises:
-        CommandError: the budget is too small, or nobody can be asked.
+        CommandError: the budget is too small, nobody can be asked, or the report cannot be written.
         UnavailableError: AWS refuses what the run needs.
     """
     settings = environment_settings()
     region_of(settings)
+    remote = _remote(settings, wish)
     names, kills = RunNames.draw(), kills_of(quick=wish.quick)
-    planned = plan_requests(wish.files, kills)
+    planned = plan_requests(wish.files, kills, race_size(quick=wish.quick))
     most = planned.dollars()
     console.print(
-        f"{names.base} makes two buckets, two queues and a table of commits, lands {number_of(wish.files, 'file')}, "
-        f"kills {kills} of its workers, and removes everything.\n"
+        f"{_plan_text(names, wish, kills, remote)}\n"
         f"It spends at most ${most:.4f}: {planned.s3_writes:,} writes and {planned.s3_reads:,} reads of S3, "
         f"{planned.sqs:,} requests of SQS, {planned.dynamodb_writes:,} writes and {planned.dynamodb_reads:,} reads of "
         "DynamoDB, at the list prices of us-east-1.",
@@ -88,9 +96,11 @@ def run_prove(console: Console, wish: Wish, ask: Callable[[str], bool]) -> bool:
         )
     if not wish.yes and not ask("Begin?"):
         console.print("Nothing was made.")
-        return True
-    remote = settings.spark if os.environ.get(REMOTE) else None
-    chosen = ProofOptions(wish.files, wish.quick, wish.keep, wish.with_names, wish.home.resolve(), remote, planned)
+        return False
+    _require_writable(wish.report)
+    chosen = ProofOptions(
+        wish.files, wish.quick, wish.keep, wish.with_names, wish.home.resolve(), remote, planned, wish.commits
+    )
     report = run_proof(settings, chosen, names, console)
     _show(console, report)
     _write(console, report, wish.report)
@@ -104,8 +114,54 @@ def ask_person(question: str) -> bool:
         CommandError: nobody is there.
     """
     if not sys.stdin.isatty():
-        raise CommandError("the run asks before it makes anything, and there is no terminal: add --yes")
+        raise CommandError("the command asks before it changes anything, and there is no terminal: add --yes")
     return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _remote(settings: Settings, wish: Wish) -> SparkRemote | None:
+    """Return the Spark server that the person named, with the token of the environment.
+
+    Raises:
+        CommandError: it is not an address.
+    """
+    if wish.spark_remote is None:
+        return None
+    try:
+        return SparkRemote.from_environ({**settings.environ, REMOTE: wish.spark_remote})
+    except ValueError as error:
+        raise CommandError(f"--spark-remote: {error}") from None
+
+
+def _plan_text(names: RunNames, wish: Wish, kills: int, remote: SparkRemote | None) -> str:
+    """Return what the run does, and where."""
+    has_table = remote is None and wish.commits == "dynamodb"
+    made = "two buckets, two queues and a table of commits" if has_table else "two buckets and two queues"
+    end = "and leaves everything" if wish.keep else "and removes everything"
+    if remote is not None:
+        where = (
+            f"It uses the Spark server {remote}. Its tables have names there that end with _{names.id}, and the server "
+            f"coordinates their commits ({wish.commits})."
+        )
+    elif os.environ.get(REMOTE):
+        where = f"It starts a Spark server on this machine: only --spark-remote names another, and not {REMOTE}."
+    else:
+        where = "It starts a Spark server on this machine."
+    files = number_of(wish.files, "file")
+    return f"{names.base} makes {made}, lands {files}, kills {kills} of its workers, {end}.\n{where}"
+
+
+def _require_writable(folder: Path) -> None:
+    """Make the folder of the report, and a file there.
+
+    Raises:
+        CommandError: it cannot be made or written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise CommandError(f"--report {folder} cannot be written: {first_line(error)}") from None
 
 
 def _show(console: Console, report: Report) -> None:
@@ -128,7 +184,6 @@ def _show(console: Console, report: Report) -> None:
 
 
 def _write(console: Console, report: Report, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     stem = f"tidegate-proof-{report.made:%Y%m%dT%H%M%SZ}"
     page, data = folder / f"{stem}.html", folder / f"{stem}.json"
     page.write_text(report.to_html(), encoding="utf-8")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,7 +12,15 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.options import AsJson, LakeFile, RunningHome
 from tidegate.platform.cli.terminal import command_console
 
+if TYPE_CHECKING:
+    from tidegate.platform.core.config.commits import Commits
+
 deployment = typer.Typer()
+
+
+class _Commits(Enum):
+    DYNAMODB = "dynamodb"
+    S3 = "s3"
 
 
 @deployment.command()
@@ -113,8 +122,14 @@ def prove(
     policy: Annotated[bool, typer.Option("--policy", help="Only print the IAM policy that the command needs.")] = False,
     files: Annotated[int, typer.Option(min=60, max=20_000, help="Number of files to land.")] = 1000,
     quick: Annotated[bool, typer.Option("--quick", help="Kill fewer workers, and race less.")] = False,
+    commits: Annotated[
+        _Commits, typer.Option(help="How commits are coordinated: `lake.commits` of lake.yaml.")
+    ] = _Commits.DYNAMODB,
+    spark_remote: Annotated[
+        str | None, typer.Option(help="A Spark server that runs, sc://host:port; default: one of the run's own.")
+    ] = None,
     budget: Annotated[float | None, typer.Option(min=0, help="Do not begin if it could spend more dollars.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Begin without a question.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Begin, or remove, without a question.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Leave everything that the run made.")] = False,
     report: Annotated[Path, typer.Option(help="Folder for the report, as HTML and as JSON.")] = Path(),
     with_names: Annotated[
@@ -138,8 +153,13 @@ def prove(
         print_policy()
         return
     console = command_console(markup=True)
-    wish = Wish(files, quick, keep, with_names, report, budget, yes, home)
-    if not (run_prove_clean(console, home, run) if clean else run_prove(console, wish, ask_person)):
+    if clean:
+        done = run_prove_clean(console, home, run, (lambda _: True) if yes else ask_person)
+    else:
+        way: Commits = commits.value
+        wish = Wish(files, quick, keep, with_names, report, budget, yes, home, way, spark_remote)
+        done = run_prove(console, wish, ask_person)
+    if not done:
         raise typer.Exit(1)
 
 

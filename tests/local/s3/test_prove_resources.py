@@ -41,6 +41,7 @@ ROLES = {
     "no-table": without("dynamodb:CreateTable"),
     "no-end": without("s3:DeleteBucket", "sqs:DeleteQueue"),
     "no-lists": without("s3:ListAllMyBuckets"),
+    "no-tags": without("s3:PutBucketTagging"),
 }
 
 
@@ -51,9 +52,12 @@ def policed(local_aws: LocalAws) -> Iterator[PolicedAws]:
 
 
 @pytest.fixture
-def environ(local_aws: LocalAws, policed: PolicedAws, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def environ(
+    local_aws: LocalAws, policed: PolicedAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, str]:
     """Set and return the environment of a person with the printed policy."""
     found = {**local_aws.environ, "AWS_ENDPOINT_URL": policed.endpoint, "AWS_ACCESS_KEY_ID": "prover"}
+    found["XDG_STATE_HOME"] = str(tmp_path / "state")
     for name, value in found.items():
         monkeypatch.setenv(name, value)
     return found
@@ -64,8 +68,8 @@ def resources(policed: PolicedAws, role: str = "prover") -> Resources:
     return Resources(aws)
 
 
-def make(resources: Resources, names: RunNames) -> None:
-    resources.make(names, LakeConfig.model_validate(lake_body(names)), commit_table=True)
+def make(resources: Resources, names: RunNames, *, kept: bool = False) -> None:
+    resources.make(names, LakeConfig.model_validate(lake_body(names)), commit_table=True, kept=kept)
 
 
 def console() -> Console:
@@ -75,6 +79,10 @@ def console() -> Console:
 def text(console: Console) -> str:
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
+
+
+def clean(said: Console, home: Path, only: str | None = None, *, answer: bool = True) -> bool:
+    return run_prove_clean(said, home, only, lambda _: answer)
 
 
 def run_ids(found: Resources) -> set[str]:
@@ -132,6 +140,14 @@ def test_a_permission_that_is_missing_is_named(policed: PolicedAws) -> None:
     assert own.find_run(names) == ([], [])
 
 
+def test_a_bucket_that_may_not_be_marked_does_not_stay(policed: PolicedAws) -> None:
+    names, weak = RunNames.draw(), resources(policed, "no-tags")
+    with pytest.raises(UnavailableError, match="permission s3:PutBucketTagging is missing"):
+        make(weak, names)
+    assert weak.find_run(names) == ([], [])
+    assert weak.remains(names, 0.0) == []
+
+
 def test_what_may_not_be_removed_is_named_with_a_command(policed: PolicedAws) -> None:
     names, weak, own = RunNames.draw(), resources(policed, "no-end"), resources(policed)
     make(own, names)
@@ -174,8 +190,9 @@ def test_what_has_a_similar_name_and_no_marker_stays(
     table = {**TABLE, "TableName": other.base}
     others.dynamodb.create_table(**table)
     said = console()
-    assert run_prove_clean(said, tmp_path, None)
-    assert run_prove_clean(said, tmp_path, other.id)
+    assert clean(said, tmp_path)
+    with pytest.raises(CommandError, match=f"no resource has the marker of the run {other.id}, in us-east-1"):
+        clean(said, tmp_path, other.id)
     for name in buckets:
         assert s3.get_object(Bucket=name, Key="kept")["Body"].read() == b"x"
     assert {url.rpartition("/")[2] for url in others.sqs.list_queues()["QueueUrls"]} >= set(queues)
@@ -197,17 +214,35 @@ def test_a_run_that_may_live_elsewhere_stays_unless_it_is_named(
     names, own = RunNames.draw(), resources(policed)
     make(own, names)
     said = console()
-    assert run_prove_clean(said, tmp_path, None)
+    assert clean(said, tmp_path)
     assert f"left: the run {names.id} began " in text(said)
     assert "ago and may live on another machine" in text(said)
     assert names.id in run_ids(own)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 7 * 3600)
-    assert run_prove_clean(said, tmp_path, None)
+    assert clean(said, tmp_path)
     assert own.remains(names) == []
     make(own, names)
-    assert run_prove_clean(said, tmp_path, names.id)
+    assert clean(said, tmp_path, names.id)
     assert own.remains(names) == []
+
+
+def test_a_run_that_was_kept_is_removed_only_by_its_name_and_after_a_question(
+    policed: PolicedAws, environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names, own = RunNames.draw(), resources(policed)
+    make(own, names, kept=True)
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 7 * 3600)
+    said = console()
+    assert clean(said, tmp_path)
+    assert f"left: the run {names.id} was kept: tidegate prove --clean --run {names.id}" in text(said)
+    assert not clean(said, tmp_path, names.id, answer=False)
+    assert "Nothing was removed." in text(said)
+    assert len(own.find_run(names)[0]) == 5
+    assert clean(said, tmp_path, names.id)
+    assert own.remains(names) == []
+    assert "5 resources of 1 run removed. Queues and tables were searched in us-east-1 only" in text(said)
 
 
 def test_a_run_that_is_killed_leaves_what_clean_removes(
@@ -220,15 +255,16 @@ def test_a_run_that_is_killed_leaves_what_clean_removes(
         (id,) = [path.name for path in home.iterdir()]
         names = RunNames(id)
         said = console()
-        assert run_prove_clean(said, home, None)
+        assert clean(said, home)
         assert f"the run {id} lives on this machine" in text(said)
         with pytest.raises(CommandError, match=f"the run {id} lives on this machine: stop it with Ctrl-C"):
-            run_prove_clean(said, home, id)
+            clean(said, home, id)
         running.kill()
     assert own.s3.list_objects_v2(Bucket=names.landing)["KeyCount"] > 30
-    assert run_prove_clean(said, home, None)
+    assert clean(said, home)
     assert own.remains(names) == []
     assert "5 resources of 1 run removed" in text(said)
+    assert not (home / id / "lake.yaml").exists()
 
 
 def test_a_run_that_is_interrupted_removes_what_it_made(

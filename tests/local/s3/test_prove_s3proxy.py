@@ -40,6 +40,7 @@ def test_on_an_endpoint_without_exclusive_creations_no_lake_is_made(
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",
         "AWS_REGION": REGION,
+        "XDG_STATE_HOME": str(tmp_path / "state"),
     }.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv(REMOTE, raising=False)

@@ -7,7 +7,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,13 @@ from tests.support.servers.policed_aws import PolicedAws
 from tidegate.platform.cli.commands.prove import Wish, run_prove
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.spark.remote import REMOTE
+from tidegate.platform.lake.spark.token_source import TOKEN
 from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
 from tidegate.platform.local.process.ports import LOOPBACK, accepts_connections, free_port
 from tidegate.platform.local.process.process import spawn
 from tidegate.platform.prove.policy import prove_statements
 from tidegate.platform.prove.resources import Resources
+from tidegate.platform.testing import TestLake
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -69,14 +71,18 @@ def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server.stop()
 
 
-def prove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, endpoint: str, key: str) -> tuple[bool, dict[str, Any], str]:
+def prove(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, endpoint: str, key: str, **more: Any
+) -> tuple[bool, dict[str, Any], str]:
     """Run the command. Returns whether it succeeds, its report, and what it printed."""
     environ = {"AWS_ENDPOINT_URL": endpoint, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": "test"}
-    for name, value in {**environ, "AWS_REGION": REGION, "AWS_EC2_METADATA_DISABLED": "true"}.items():
+    environ |= {"AWS_REGION": REGION, "AWS_EC2_METADATA_DISABLED": "true", "XDG_STATE_HOME": str(tmp_path / "state")}
+    for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.delenv(REMOTE, raising=False)
+    # The server of another lake, which the run must not use.
+    monkeypatch.setenv(REMOTE, "sc://127.0.0.1:1")
     console = Console(file=io.StringIO(), width=400, no_color=True)
-    wish = Wish(FILES, True, False, False, tmp_path / "report", 1.0, True, tmp_path / "runs")
+    wish = Wish(FILES, True, False, False, tmp_path / "report", 1.0, True, tmp_path / "runs", **more)
     held = run_prove(console, wish, lambda _: False)
     (data,) = (tmp_path / "report").glob("*.json")
     assert isinstance(console.file, io.StringIO)
@@ -104,7 +110,8 @@ def test_a_proof_holds_on_the_local_aws_under_its_printed_policy(
     assert numbers["put_to_row_seconds"]["count"] == 6
     # What a person shares names nothing of the account.
     (page,) = (tmp_path / "report").glob("*.html")
-    (id,) = [path.name for path in (tmp_path / "runs").iterdir()]
+    assert list((tmp_path / "runs").iterdir()) == []
+    id = re.findall("tidegate-prove-([0-9a-f]{10}) makes", said)[0]
     for text in (page.read_text(), json.dumps(report)):
         assert id not in text
         assert ACCOUNT not in text
@@ -113,6 +120,42 @@ def test_a_proof_holds_on_the_local_aws_under_its_printed_policy(
         Aws(endpoint_url=local_aws.endpoint, region_name=REGION, aws_access_key_id="test", aws_secret_access_key="test")
     )
     assert [each for each in left.find()[0] if each.mark.id == id] == []
+
+
+def sql_names(lake: TestLake) -> set[tuple[str, str]]:
+    """Return the schema and the name of everything that a Spark server knows by name."""
+    session = lake.lake.delta.session
+    schemas = [row["namespace"] for row in session.sql("SHOW SCHEMAS").collect()]
+    return {
+        (schema, row["tableName"])
+        for schema in schemas
+        for row in session.sql(f"SHOW TABLES IN {schema}").collect()
+        if not row["isTemporary"]
+    }
+
+
+def test_on_the_server_of_another_lake_no_name_is_read_or_changed(
+    tidegate_lake: Callable[..., TestLake], kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables = [{"name": "orders", "prefix": "a/", "format": "json", "mode": "load"}]
+    lake = tidegate_lake(tables)
+    lake.put("a/1.json", kit.lines({"id": 1}))
+    kit.run(lake, "orders")
+    assert len(lake.sql("SELECT * FROM lake.quarantine")) == 0
+    before, remote = sql_names(lake), lake.stack.spark.remote
+    assert ("bronze", "orders") in before
+    monkeypatch.setenv(TOKEN, str(remote.token))
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    held, report, said = prove(tmp_path, monkeypatch, lake.stack.aws.endpoint, "test", spark_remote=remote.address)
+    assert failures(report) == {
+        "removed": "4 resources. Not checked: entries of its commits, which stay in the server's own table until they "
+        "expire"
+    }, said
+    assert not held
+    assert {claim["id"] for claim in report["claims"]} == (OF_THE_LAKE | OF_RACES) - {"enter-once"}
+    assert report["numbers"]["spark_requests"] == "computed from the number of batches"
+    assert sql_names(lake) == before
+    assert [row["id"] for row in lake.lake.delta.session.sql("SELECT id FROM bronze.orders").collect()] == [1]
 
 
 def test_on_moto_exactly_the_claims_fail_that_moto_does_not_hold(

@@ -36,6 +36,7 @@ main()
 _WAITS = """
 import signal, sys, time
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # as a shell starts a background job
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 from dagster._utils.interrupts import capture_interrupts
 from tidegate.platform.cli.main import app, main
 
@@ -54,7 +55,26 @@ main()
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("before", "after"), [(signal.SIG_DFL, signal.default_int_handler), (signal.SIG_IGN, signal.SIG_IGN)]
+)
+def test_the_end_of_a_terminal_ends_a_command_unless_it_should_survive_it(
+    before: signal.Handlers, after: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    each = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    kept = {number: signal.getsignal(number) for number in each}
+    during = []
+    monkeypatch.setattr(command, "app", lambda **_: during.append(signal.getsignal(signal.SIGHUP)))
+    try:
+        signal.signal(signal.SIGHUP, before)
+        command.main()
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+    assert during == [after]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_background_job_ends_in_order(number: signal.Signals) -> None:
     command = ending_with_us(sys.executable, "-c", _WAITS)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tidegate.platform.prove.budget import Requests, batch_requests, plan_requests
+from tidegate.platform.prove.budget import Requests, batch_requests, plan_requests, race_requests
+from tidegate.platform.prove.races import FULL, QUICK, RaceSize
 from tidegate.platform.prove.requests import billed_requests, count_logged, counts_by_service, percentile
 
 PRICES = {
@@ -25,6 +26,14 @@ def test_the_price_is_that_of_each_class_and_nothing_for_the_own_machine() -> No
 def test_more_files_and_more_kills_cost_more() -> None:
     assert plan_requests(1000, 3).dollars() < plan_requests(2000, 3).dollars()
     assert plan_requests(1000, 3).dollars() < plan_requests(1000, 8).dollars()
+
+
+def test_the_plan_has_the_requests_of_the_races_by_their_size() -> None:
+    # Two rounds of three threads: creations, three requests of each upload, and entries; and ten objects.
+    assert race_requests(RaceSize(2, 3, 10)) == Requests(6 + 18 + 4 + 30 + 2, 4 + 3 + 30, 0, 6, 2)
+    assert race_requests(FULL).s3_writes == 1506
+    assert plan_requests(1000, 3, QUICK).dollars() < plan_requests(1000, 3, FULL).dollars()
+    assert plan_requests(60, 0).dynamodb_writes > 3 * FULL.rounds * FULL.racers
 
 
 def test_a_run_of_a_thousand_files_costs_cents() -> None:

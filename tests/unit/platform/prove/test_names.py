@@ -37,5 +37,9 @@ def test_a_similar_name_belongs_to_no_run(name: str) -> None:
 def test_a_marker_is_read_as_it_was_written() -> None:
     mark = Mark.begin_run(NAMES)
     assert Mark.parse(f"{mark}\n") == mark
+    kept = Mark.begin_run(NAMES, kept=True)
+    assert (str(kept), Mark.parse(str(kept))) == (f"{mark.id}:{kept.made}:kept", kept)
+    for text in ("0123456789:1:", "0123456789:1:lost"):
+        assert Mark.parse(text) is None
     for text in ("", "0123456789", "0123456789:", ":1", "0123456789:1:2", "x" * 10 + ":1"):
         assert Mark.parse(text) is None
