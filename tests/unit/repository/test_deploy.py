@@ -23,6 +23,7 @@ SERVICES: dict[str, Any] = COMPOSE["services"]
 CHART = DEPLOY / "helm" / "tidegate"
 VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
 SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
+PAGE = (ROOT / "docs" / "operate" / "deploy.md").read_text(encoding="utf-8")
 AWS = (ROOT / "docs" / "operate" / "aws.md").read_text(encoding="utf-8")
 ENVIRONMENT = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
 
@@ -77,6 +78,38 @@ def test_only_the_proxy_can_be_reached_and_it_asks_for_a_login() -> None:
     assert "${TIDEGATE_UI_PORT:-3000}" in entrypoint
 
 
+def test_compose_takes_a_lake_yaml_that_is_there_and_keeps_secrets_from_spark() -> None:
+    for name in ("spark", "dagster"):
+        (lake,) = (volume for volume in SERVICES[name]["volumes"] if isinstance(volume, dict))
+        assert lake["bind"] == {"create_host_path": False}
+        assert (lake["read_only"], lake["target"]) == (True, "/etc/tidegate/lake.yaml")
+    files = {name: [each["path"] for each in service.get("env_file", [])] for name, service in SERVICES.items()}
+    assert {name: given for name, given in files.items() if given} == {
+        "spark": ["lake.env"], "dagster": ["lake.env", "secrets.env"],
+    }  # fmt: skip
+    for name in ("`lake.env`", "`secrets.env`"):
+        assert name in PAGE
+
+
+def test_a_boot_starts_what_docker_gave_up() -> None:
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.read(DEPLOY / "compose" / "tidegate.service", encoding="utf-8")
+    assert unit["Service"]["ExecStart"] == "/usr/bin/docker compose --env-file .env up --detach"
+    assert unit["Install"]["WantedBy"] == "multi-user.target"
+    folder = unit["Service"]["WorkingDirectory"]
+    assert f"cp -r deploy/compose {folder}\n" in PAGE
+    assert "systemctl enable --now tidegate\n" in PAGE
+
+
+def test_the_proxy_is_a_caddy_that_knows_the_caddyfile_and_keeps_the_hash_to_itself() -> None:
+    # Debian's package of Caddy is older than 2.8, in which `basicauth` got this name.
+    assert "Caddy 2.8 or newer" in PAGE
+    assert "apt-get install caddy" not in PAGE
+    conf = (DEPLOY / "systemd" / "caddy.conf").read_text(encoding="utf-8")
+    commands = re.findall(r"^ExecStart=(.*)$", conf, re.MULTILINE)
+    assert commands == ["", "/usr/bin/caddy run --config /etc/caddy/Caddyfile"], "without --environ"
+
+
 def test_the_image_gets_what_it_copies_and_runs_without_root() -> None:
     dockerfile = (DEPLOY / "image" / "Dockerfile").read_text(encoding="utf-8")
     context = [
@@ -87,7 +120,12 @@ def test_the_image_gets_what_it_copies_and_runs_without_root() -> None:
     assert sorted(copied) == sorted(context)
     for word in (word for word in copied if "*" not in word):
         assert (ROOT / word).is_file()
-    assert fnmatch("build/dist/tidegate-0.1.0-py3-none-any.whl", next(word for word in copied if "*" in word))
+    patterns = [word for word in copied if "*" in word]
+    assert f"pip install --no-deps {' '.join(patterns)}\n" in PAGE, "without containers, the wheels are the same"
+    # `make wheels` also builds the jars for Spark 4.1, which would be a second set of classes.
+    names = ("tidegate", "tidegate_jars", "tidegate_jars_spark_4_1")
+    made = [f"build/dist/{name}-0.1.0-py3-none-any.whl" for name in names]
+    assert [wheel for wheel in made if any(fnmatch(wheel, pattern) for pattern in patterns)] == made[:2]
     assert dockerfile.index("USER 10001") < dockerfile.index("ENTRYPOINT")
     assert "--require-hashes" in dockerfile
 
@@ -103,9 +141,7 @@ def test_every_recipe_has_a_login_before_the_pages_and_spark_on_the_loopback_wit
     assert asked == set(SERVICES["proxy"]["environment"]), "both recipes have one Caddyfile"
     conf = (DEPLOY / "systemd" / "caddy.conf").read_text(encoding="utf-8")
     assert "EnvironmentFile=/etc/tidegate/proxy.env\n" in conf
-    assert "install -m 644 deploy/compose/Caddyfile /etc/caddy/Caddyfile" in (
-        ROOT / "docs" / "operate" / "deploy.md"
-    ).read_text(encoding="utf-8")
+    assert "install -m 644 deploy/compose/Caddyfile /etc/caddy/Caddyfile" in PAGE
     spark = [
         SERVICES["spark"]["command"][1:],
         (DEPLOY / "systemd" / "tidegate-spark.service").read_text(encoding="utf-8"),
