@@ -91,6 +91,44 @@ def test_compose_takes_a_lake_yaml_that_is_there_and_keeps_secrets_from_spark() 
         assert name in PAGE
 
 
+def test_a_second_spark_server_has_ports_a_folder_and_memory_of_its_own() -> None:
+    found = []
+    for page in (ROOT / "docs").rglob("*.md"):
+        found += re.findall(r"`tidegate spark --port [^`]*`", page.read_text(encoding="utf-8"))
+    assert found
+    for command in found:
+        assert {"--health-port", "--home", "--memory"} <= set(command.split()), command
+
+
+def test_a_dump_of_the_database_asks_for_no_password_and_gets_no_terminal() -> None:
+    page = (ROOT / "docs" / "operate" / "backup.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^docker compose exec (.*)$", page, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        assert command.startswith("-T postgres sh -c 'PGPASSWORD=$POSTGRES_PASSWORD p"), command
+
+
+def test_check_waits_for_the_pod() -> None:
+    notes = (CHART / "templates" / "NOTES.txt").read_text(encoding="utf-8")
+    for text in (PAGE, *notes.split("{{ else }}")):
+        assert text.index(" rollout status ") < text.index("-- tidegate check")
+    assert "--create-namespace" in PAGE
+
+
+def test_the_pages_come_to_the_port_that_the_page_names() -> None:
+    assert "portNumber=3000,localPortNumber=3000\n" in PAGE
+    assert "[?OutputKey=='Group']" in PAGE
+
+
+def test_the_page_of_networks_names_each_port_of_a_recipe() -> None:
+    page = (ROOT / "docs" / "operate" / "network.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\| (\d+) \|", page, re.MULTILINE))
+    chart = "".join(path.read_text(encoding="utf-8") for path in (CHART / "templates").iterdir())
+    ports = set(re.findall(r"containerPort: (\d+)", chart))
+    ports |= {each.split(":")[0] for each in SERVICES["network"]["ports"]}
+    assert ports <= named
+
+
 def test_a_boot_starts_what_docker_gave_up() -> None:
     unit = configparser.ConfigParser(interpolation=None)
     unit.read(DEPLOY / "compose" / "tidegate.service", encoding="utf-8")
