@@ -52,7 +52,7 @@ class Trust:
         return self.service == "ec2.amazonaws.com"
 
     def account_of(self, process: str) -> str:
-        """Return the service account of the pods of a process: `dagster`, `spark`, `webhook`, or `processes` for all."""
+        """Return the service account of the pods of `dagster`, `spark` or `webhook`, or of all: `processes`."""
         return self.account if process == "processes" else f"{self.account}-{process}"
 
     def document(self, process: str) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def _buckets(config: LakeConfig, arns: LakeArns) -> Statements:
 
 
 def _probes(config: LakeConfig, arns: LakeArns) -> Statements:
-    def anywhere(folder: str) -> tuple[str, ...]:
+    def probe_patterns(folder: str) -> tuple[str, ...]:
         """Return the probes in that folder of any table. One pattern for each bucket keeps the policy small."""
         return tuple(f"{arns.address.bucket(bucket)}/*{folder}{PROBE}*" for bucket in arns.registered_buckets)
 
@@ -56,14 +56,14 @@ def _probes(config: LakeConfig, arns: LakeArns) -> Statements:
         Statement(
             "LogProbes",
             ("s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),
-            anywhere(LOG_FOLDER),
+            probe_patterns(LOG_FOLDER),
             "`check` puts a probe next to the log of a registered table, and deletes it",
         ),
         Statement(
             "Probes",
             ("s3:DeleteObject",),
             (
-                *anywhere(COPIES_FOLDER),
+                *probe_patterns(COPIES_FOLDER),
                 *dict.fromkeys(f"{arns.address.folder(folder).removesuffix('*')}{PROBE}*" for folder in folders),
             ),
             "`check` deletes its probes",

@@ -159,7 +159,7 @@ def test_the_image_gets_what_it_copies_and_runs_without_root() -> None:
     for word in (word for word in copied if "*" not in word):
         assert (ROOT / word).is_file()
     patterns = [word for word in copied if "*" in word]
-    assert f"pip install --no-deps {' '.join(patterns)}\n" in PAGE, "without containers, the wheels are the same"
+    assert f"pip install --no-deps {' '.join(patterns)}\n" in PAGE, "without containers, these wheels too"
     # `make wheels` also builds the jars for Spark 4.1, which would be a second set of classes.
     names = ("tidegate", "tidegate_jars", "tidegate_jars_spark_4_1")
     made = [f"build/dist/{name}-0.1.0-py3-none-any.whl" for name in names]

@@ -244,6 +244,12 @@ def test_a_missing_permission_has_a_statement() -> None:
     found = find_permission(config, "s3:PutObject", "arn:aws:s3:::landing/orders/_tidegate/*")
     assert found is not None
     assert (found[0], found[1].sid) == ("dagster", "CopiesOfRegisteredTables")
+    probes = find_permission(config, "s3:DeleteObject", "arn:aws:s3:::landing/orders/_tidegate/*")
+    assert probes is not None
+    assert (probes[0], probes[1].sid) == ("dagster", "Probes")
+    log = find_permission(config, "s3:PutObject", "arn:aws:s3:::landing/orders/_delta_log/*")
+    assert log is not None
+    assert log[0] == "spark", "what the tables need comes before what a probe needs"
     assert find_permission(config, "sqs:ReceiveMessage", "events") is not None
     assert find_permission(config, "s3:PutObject", "arn:aws:s3:::elsewhere/*") is None
 
