@@ -480,6 +480,9 @@ def test_the_command_prints_a_policy_and_says_what_it_leaves_out(
         run_policy("root", path)
     with pytest.raises(CommandError, match=r"the role webhook needs no permissions: .* has no `webhooks`"):
         run_policy("webhook", path)
+    (path.with_name("by-s3.yaml")).write_text(path.read_text().replace("root}", "root, commits: s3}"))
+    with pytest.raises(CommandError, match="the role operator needs no permissions: .* those of `dagster`"):
+        run_policy("operator", path.with_name("by-s3.yaml"))
     many = "".join(f"- {{name: t{i}, prefix: 's3://landing/t{i}/', format: parquet}}\n" for i in range(200))
     path.write_text(f"{path.read_text()}discovery: false\ntables:\n{many}")
     run_policy("spark", path)
