@@ -481,7 +481,7 @@ def test_the_command_prints_a_policy_and_says_what_it_leaves_out(
     with pytest.raises(CommandError, match=r"the role webhook needs no permissions: .* has no `webhooks`"):
         run_policy("webhook", path)
     (path.with_name("by-s3.yaml")).write_text(path.read_text().replace("root}", "root, commits: s3}"))
-    with pytest.raises(CommandError, match="the role operator needs no permissions: .* those of `dagster`"):
+    with pytest.raises(CommandError, match=r"the role operator needs no permissions: .* those of `dagster`"):
         run_policy("operator", path.with_name("by-s3.yaml"))
     many = "".join(f"- {{name: t{i}, prefix: 's3://landing/t{i}/', format: parquet}}\n" for i in range(200))
     path.write_text(f"{path.read_text()}discovery: false\ntables:\n{many}")
