@@ -219,27 +219,27 @@ def _roles(config: LakeConfig, trust: Trust) -> dict[str, Any]:
     every = [ref for role in _PROCESSES for ref in policies[role]]
     policies["operator"] = [*policies["dagster"], *policies["operator"]]  # One session has one role.
     found |= {
-        f"{_capital(role)}Role": _role(trust.document() if role in _PROCESSES else people(), refs)
+        f"{_capital(role)}Role": _role(trust.document(role) if role in _PROCESSES else people(), refs)
         for role, refs in policies.items()
         if refs and not (trust.is_machine and role in _PROCESSES)
     }
     # A machine, a task or a pod has one role for all of its processes.
-    found["ProcessesRole"] = _role(trust.document(), every)
+    found["ProcessesRole"] = _role(trust.document("processes"), every)
     if trust.is_machine:
         found["Machine"] = {"Type": "AWS::IAM::InstanceProfile", "Properties": {"Roles": [{"Ref": "ProcessesRole"}]}}
     if trust.cluster is not None:
         found |= {
-            f"{role}Pods": {
+            f"{_capital(role)}Pods": {
                 "Type": "AWS::EKS::PodIdentityAssociation",
                 "Properties": {
                     "ClusterName": trust.cluster,
                     "Namespace": trust.namespace,
-                    "ServiceAccount": trust.account if role == "Processes" else f"{trust.account}-{role.lower()}",
-                    "RoleArn": {"Fn::GetAtt": [f"{role}Role", "Arn"]},
+                    "ServiceAccount": trust.account_of(role),
+                    "RoleArn": {"Fn::GetAtt": [f"{_capital(role)}Role", "Arn"]},
                 },
             }
-            for role in ("Processes", *map(_capital, _PROCESSES))
-            if f"{role}Role" in found
+            for role in ("processes", *_PROCESSES)
+            if f"{_capital(role)}Role" in found
         }
     return found
 
@@ -372,7 +372,11 @@ def _lost_commits() -> dict[str, Any]:
 
 
 def _outputs(events: str, roles: dict[str, Any]) -> dict[str, Any]:
-    arns = {name: {"Value": {"Fn::GetAtt": [name, "Arn"]}} for name in roles if name.endswith("Role")}
+    arns: dict[str, dict[str, Any]] = {
+        name: {"Value": {"Fn::GetAtt": [name, "Arn"]}} for name in roles if name.endswith("Role")
+    }
+    if "Machine" in roles:
+        arns["Machine"] = {"Value": {"Ref": "Machine"}, "Description": "Name of the instance profile of ProcessesRole"}
     return {"QueueUrl": {"Value": {"Ref": events}}, "QueueArn": {"Value": {"Fn::GetAtt": [events, "Arn"]}}, **arns}
 
 

@@ -51,16 +51,35 @@ class Trust:
         """Whether all processes share the role of one machine."""
         return self.service == "ec2.amazonaws.com"
 
-    def document(self) -> dict[str, Any]:
+    def account_of(self, process: str) -> str:
+        """Return the service account of the pods of `dagster`, `spark` or `webhook`, or of all: `processes`."""
+        return self.account if process == "processes" else f"{self.account}-{process}"
+
+    def document(self, process: str) -> dict[str, Any]:
         """Return the trust policy of a role.
 
-        EKS Pod Identity tags its sessions (EKS User Guide, "Learn how EKS Pod Identity grants pods access"). ECS gives
-        the account of a task (ECS Developer Guide, "Amazon ECS task IAM role"). A task of another account gets no role.
+        EKS Pod Identity tags its sessions with cluster, namespace and service account (EKS User Guide, "Create IAM role
+        with trust policy required by EKS Pod Identity"), so an association of other pods does not get the role. ECS
+        gives the account of a task (ECS Developer Guide, "Amazon ECS task IAM role"). A task of another account gets
+        no role. EC2 gives nothing: each machine of the account whose profile has the role takes it.
+
+        Args:
+            process: as for `account_of`.
         """
         actions = ["sts:AssumeRole", "sts:TagSession"] if self.cluster else ["sts:AssumeRole"]
         document = _document({"Service": self.service}, *actions)
+        equal: dict[str, Any] = {}
         if self.service == _ECS:
-            document["Statement"][0]["Condition"] = {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
+            equal = {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}
+        if self.cluster:
+            arn = f"arn:${{AWS::Partition}}:eks:${{AWS::Region}}:${{AWS::AccountId}}:cluster/{self.cluster}"
+            equal = {
+                "aws:RequestTag/eks-cluster-arn": {"Fn::Sub": arn},
+                "aws:RequestTag/kubernetes-namespace": self.namespace,
+                "aws:RequestTag/kubernetes-service-account": self.account_of(process),
+            }
+        if equal:
+            document["Statement"][0]["Condition"] = {"StringEquals": equal}
         return document
 
 

@@ -20,6 +20,7 @@ from tidegate.platform.cli.check.findings import (
     try_call,
 )
 from tidegate.platform.cli.check.known_checks import Check
+from tidegate.platform.cloud.roles.lake_arns import PROBE
 from tidegate.platform.core.config.after_load import move_target, removes_source
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -36,7 +37,7 @@ def check_after_load(s3: S3Client, spec: TableSpec) -> Finding:
 
 
 def _check_permissions(s3: S3Client, spec: TableSpec) -> str:
-    key, name = spec.table_key, f"_tidegate-check-{uuid.uuid4()}"
+    key, name = spec.table_key, f"{PROBE}{uuid.uuid4()}"
     objects, where = arns_of(s3).objects(key.bucket, key.prefix), {"Bucket": key.bucket, "Key": f"{key.prefix}{name}"}
     if folder := move_target(spec.after_load):
         bucket, path = S3Address.parse(folder)
@@ -78,7 +79,7 @@ def _tag_versions(s3: S3Client, key: TableKey, objects: str) -> None:
         listed = begin_listing(s3, key.bucket, key.prefix).get("Contents", [])
         has_versions = bool(listed) and "VersionId" in s3.head_object(Bucket=key.bucket, Key=listed[0]["Key"])
     # The object does not exist, so no tags are changed.
-    nobody = {"Bucket": key.bucket, "Key": f"{key.prefix}_tidegate-check-{uuid.uuid4()}", "VersionId": "null"}
+    nobody = {"Bucket": key.bucket, "Key": f"{key.prefix}{PROBE}{uuid.uuid4()}", "VersionId": "null"}
     try:
         try_call("s3:GetObjectVersionTagging", objects, s3.get_object_tagging, **nobody)
         try_call("s3:PutObjectVersionTagging", objects, s3.put_object_tagging, **nobody, Tagging={"TagSet": []})

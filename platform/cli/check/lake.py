@@ -20,7 +20,7 @@ from tidegate.platform.cli.check.findings import (
     try_call,
 )
 from tidegate.platform.cli.check.known_checks import Check
-from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER
+from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER, PROBE
 from tidegate.platform.core.bronze.object_state import S3Found, S3Gone
 from tidegate.platform.core.config.after_load import move_target
 from tidegate.platform.core.config.commits import Commits, commits_of_class
@@ -220,7 +220,7 @@ def _check_reachable(s3: S3Client, bucket: str, field: str = "lake.root") -> str
 
 def _write(s3: S3Client, bucket: str, folder: str, *, reads: bool = True) -> str:
     """Put, read, list and delete a probe. Its name begins with "_", so no table takes its events."""
-    key = f"{folder}_tidegate-check-{uuid.uuid4()}"
+    key = f"{folder}{PROBE}{uuid.uuid4()}"
     objects, where = arns_of(s3).objects(bucket, folder), {"Bucket": bucket, "Key": key}
     call_permitted("s3:PutObject", objects, s3.put_object, **where, Body=b"tidegate check")
     try:
@@ -237,7 +237,7 @@ def _write(s3: S3Client, bucket: str, folder: str, *, reads: bool = True) -> str
 
 def _check_conditional_put(store: LakeStore) -> str:
     try:
-        prove_conditional_put(store.objects, store.bucket, store.key(f"_tidegate-check-{uuid.uuid4()}"))
+        prove_conditional_put(store.objects, store.bucket, store.key(f"{PROBE}{uuid.uuid4()}"))
     except StoreError as error:
         raise Failed(str(error)) from None
     return "one of 8 concurrent creations succeeded"

@@ -47,7 +47,8 @@ def run_policy(role: str, lake: Path, writers: Sequence[str] = ()) -> None:
         return
     statements = ROLES[role](config)
     if not statements:
-        raise CommandError(f"the role {role} needs no permissions: {lake} has no `webhooks`")
+        why = f"{lake} has no `webhooks`" if role == "webhook" else "for this lake, those of `dagster` are enough"
+        raise CommandError(f"the role {role} needs no permissions: {why}")
     found = policy(statements)
     print(json.dumps(found, indent=2))
     if role in ("dagster", "operator"):

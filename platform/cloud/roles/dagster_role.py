@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tidegate.platform.cloud.arns import Address
+from tidegate.platform.cloud.roles.check_statements import check_statements
 from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LakeArns, require_own_account
 from tidegate.platform.cloud.roles.shared_statements import (
     export_statement,
@@ -17,7 +18,7 @@ from tidegate.platform.core.health.metrics import NAMESPACE
 
 
 def dagster(config: LakeConfig) -> Statements:
-    """Return what Dagster's processes need: intake, runs, sensors and jobs."""
+    """Return what Dagster's processes need: intake, runs, sensors and jobs, and `tidegate check` next to them."""
     arns = LakeArns(config)
     return without_empty(
         *_queues(config, arns),
@@ -33,6 +34,7 @@ def dagster(config: LakeConfig) -> Statements:
         *upload_statements(config, reports_only=True),
         *kept_statements(arns),
         catalog_statement(config),
+        *check_statements(config),
     )
 
 
@@ -176,7 +178,7 @@ def _after_load(config: LakeConfig, arns: LakeArns) -> Statements:
 def _outputs(config: LakeConfig) -> Statement:
     return Statement(
         "WriteOutputs",
-        ("s3:PutObject", "s3:PutObjectTagging", "s3:GetObject"),
+        ("s3:PutObject", "s3:PutObjectTagging", "s3:GetObject", "s3:AbortMultipartUpload"),
         tuple(map(Address.from_config(config).folder, config.output_roots)),
         "`output` of tables: copies of staged objects, and whether a copy is there already; manifests of `export`",
     )

@@ -14,6 +14,8 @@ from tidegate.platform.core.keys.s3_address import S3Address, spellings
 
 #: Folders below a registered table's prefix that have other objects than its files.
 LOG_FOLDER, COPIES_FOLDER = "_delta_log/", "_tidegate/"
+#: The names of the objects begin so that `tidegate check` puts and deletes. No table takes such an object.
+PROBE = "_tidegate-check-"
 
 
 @dataclass(frozen=True)

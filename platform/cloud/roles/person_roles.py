@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from tidegate.platform.cloud.roles.lake_arns import COPIES_FOLDER, LOG_FOLDER, LakeArns, require_own_account
+from tidegate.platform.cloud.roles.lake_arns import LOG_FOLDER, LakeArns, require_own_account
 from tidegate.platform.cloud.roles.shared_statements import inventory_statements, upload_statements
 from tidegate.platform.cloud.statement import Statement, Statements, without_empty
 from tidegate.platform.core.config.lake import LakeConfig
 
 
 def operator(config: LakeConfig) -> Statements:
-    """Return what `tidegate check`, `doctor` and the other commands need in addition to Dagster's permissions."""
+    """Return what `tidegate doctor` and the other commands need in addition to Dagster's permissions."""
     arns = LakeArns(config)
     return without_empty(
         *inventory_statements(config),
         *upload_statements(config),
-        Statement(
-            "Topics",
-            ("sns:GetTopicAttributes",),
-            tuple(dict.fromkeys(topic for route in config.routes for topic in route.topics)),
-            "`check`",
+        *require_own_account(
+            arns,
+            Statement(
+                "LogsOfRegisteredTables",
+                ("s3:DeleteObject",),
+                arns.registered_arns(LOG_FOLDER),
+                "`doctor --repair` deletes what writers that died left",
+            ),
         ),
-        Statement(
-            "DeadLetterQueues",
-            ("sqs:GetQueueUrl",),
-            arns.dead_letters(),
-            "`check`",
-        ),
-        *_buckets(config, arns),
         Statement(
             "CommitTable",
             ("dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive"),
@@ -39,39 +35,6 @@ def operator(config: LakeConfig) -> Statements:
             arns.commit_table(),
             "`doctor`, for this lake's tables alone; with `--repair` it closes entries",
             {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": arns.paths()}},
-        ),
-    )
-
-
-def _buckets(config: LakeConfig, arns: LakeArns) -> Statements:
-    return require_own_account(
-        arns,
-        Statement(
-            "Notifications",
-            ("s3:GetBucketNotification",),
-            tuple(arns.address.bucket(bucket) for bucket in config.buckets),
-            "`check`",
-        ),
-        Statement(
-            "BucketPolicies",
-            ("s3:GetBucketPolicy",),
-            tuple(map(arns.address.bucket, arns.registered_buckets)),
-            "`check` asks whether producers can write to the logs of registered tables",
-        ),
-        Statement(
-            "LogsOfRegisteredTables",
-            ("s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"),
-            arns.registered_arns(LOG_FOLDER),
-            "`check` puts a probe there and deletes it, `doctor --repair` deletes what writers that died left",
-        ),
-        Statement(
-            "Probes",
-            ("s3:DeleteObject",),
-            (
-                *arns.registered_arns(COPIES_FOLDER),
-                *map(arns.address.folder, (*config.after_load_folders, *config.output_roots)),
-            ),
-            "`check` deletes its probes",
         ),
     )
 

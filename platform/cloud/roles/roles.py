@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from tidegate.platform.cloud.arns import Address
 from tidegate.platform.cloud.roles.dagster_role import dagster
+from tidegate.platform.cloud.roles.lake_arns import PROBE
 from tidegate.platform.cloud.roles.person_roles import operator, reader, tables
 from tidegate.platform.cloud.roles.spark_role import spark
 from tidegate.platform.cloud.statement import Statement, Statements, without_empty
@@ -43,8 +44,14 @@ def find_permission(config: LakeConfig, action: str, resource: str) -> tuple[str
 
     Args:
         action: for example `s3:PutObject`.
-        resource: ARN of a resource, or a pattern of a statement. For a queue, its name is enough.
+        resource: ARN of a resource, or a pattern of a statement. For a queue, its name is enough. For a folder whose
+            probes alone `check` may change, the statement of these is found.
     """
+    probes = f"{resource.removesuffix('*')}{PROBE}*"
+    return _find_statement(config, action, resource) or _find_statement(config, action, probes)
+
+
+def _find_statement(config: LakeConfig, action: str, resource: str) -> tuple[str, Statement] | None:
     for role, statements in ROLES.items():
         for statement in (given for given in statements(config) if not given.denies):
             named = any(resource == arn or arn.endswith(f":{resource}") for arn in statement.resources)

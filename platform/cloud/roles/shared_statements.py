@@ -12,7 +12,7 @@ from tidegate.platform.cloud.roles.lake_arns import LakeArns
 from tidegate.platform.cloud.statement import Statement, Statements
 from tidegate.platform.core.config.lake import LakeConfig
 
-_USED = "`check`, and `inventory enable`, which also puts what differs"
+_READ, _PUT = "`check`, and `inventory enable`", "`inventory enable` puts what differs"
 
 #: Below the lake root. They are written once and never deleted.
 KEPT = ("batches/*", "forgotten/requests/*", "operations/*", "lake.json")
@@ -21,26 +21,24 @@ KEPT = ("batches/*", "forgotten/requests/*", "operations/*", "lake.json")
 CREATED = ("batches/*.json", "forgotten/requests/*", "operations/*", "lake.json")
 
 
-def inventory_statements(config: LakeConfig) -> tuple[Statement, ...]:
-    """Return the statements of tables of inventories. Only the last one is of tables without `inventories`, too."""
-    address, every = Address.from_config(config), [spec for spec in config.tables if spec.has_inventories]
-    tables = [spec for spec in every if spec.inventories]
-    sources = [bucket for spec in tables if spec.inventories for bucket in spec.inventories.included]
+def inventory_readings(config: LakeConfig) -> Statements:
+    """Return what reads the configurations of tables with `inventories`."""
+    sources, destinations = _inventory_buckets(config)
     patterns = any("*" in bucket for bucket in sources)
     return (
-        Statement("ListBuckets", ("s3:ListAllMyBuckets",), ("*",) if patterns else (), _USED),
-        Statement(
-            "InventoryConfigurations",
-            ("s3:GetInventoryConfiguration", "s3:PutInventoryConfiguration"),
-            _arns(address, sources),
-            _USED,
-        ),
-        Statement(
-            "InventoryDestinations",
-            ("s3:GetBucketPolicy", "s3:PutBucketPolicy"),
-            _arns(address, (spec.table_key.bucket for spec in tables)),
-            _USED,
-        ),
+        Statement("BucketNames", ("s3:ListAllMyBuckets",), ("*",) if patterns else (), _READ),
+        Statement("InventoryConfigurations", ("s3:GetInventoryConfiguration",), sources, _READ),
+        Statement("InventoryDestinations", ("s3:GetBucketPolicy",), destinations, _READ),
+    )
+
+
+def inventory_statements(config: LakeConfig) -> Statements:
+    """Return what changes tables of inventories. Only the last one is of tables without `inventories`, too."""
+    address, every = Address.from_config(config), [spec for spec in config.tables if spec.has_inventories]
+    sources, destinations = _inventory_buckets(config)
+    return (
+        Statement("EnableInventories", ("s3:PutInventoryConfiguration",), sources, _PUT),
+        Statement("EnableDeliveries", ("s3:PutBucketPolicy",), destinations, _PUT),
         Statement(
             "DroppedBuckets",
             ("s3:PutObject",),
@@ -48,6 +46,13 @@ def inventory_statements(config: LakeConfig) -> tuple[Statement, ...]:
             "`inventory drop-bucket`",
         ),
     )
+
+
+def _inventory_buckets(config: LakeConfig) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the ARNs of the buckets of which `inventories` speak, and of those that get the deliveries."""
+    address, tables = Address.from_config(config), [spec for spec in config.tables if spec.inventories]
+    sources = (bucket for spec in tables if spec.inventories for bucket in spec.inventories.included)
+    return _arns(address, sources), _arns(address, (spec.table_key.bucket for spec in tables))
 
 
 def upload_statements(config: LakeConfig, *, reports_only: bool = False) -> tuple[Statement, ...]:

@@ -441,7 +441,7 @@ ROUTE_FAULTS: dict[str, tuple[Callable[[Shore], object], dict[str, str]]] = {
     ),
     "the attributes of a topic are denied": (
         lambda at: at.deny("POST", "/GetTopicAttributes$"),
-        {"route all: topic": r"allow sns:GetTopicAttributes on arn:\S+; statement Topics of `tidegate policy op"},
+        {"route all: topic": r"allow sns:GetTopicAttributes on arn:\S+; statement Topics of `tidegate policy dag"},
     ),
     "the queue of a route is not there": (
         lambda at: at.clients.sqs.delete_queue(QueueUrl=at.queue_url(f"search-{at.tag}")),

@@ -138,8 +138,18 @@ def test_webhooks_have_servers_of_their_own_that_one_drained_machine_does_not_en
     assert container["envFrom"] == [{"secretRef": {"name": "webhook-secrets"}}]
     budgets = of_kind(objects, "PodDisruptionBudget")
     assert {name: found["spec"]["maxUnavailable"] for name, found in budgets.items()} == {"lake-webhook": 1}
-    (rule,) = of_kind(objects, "NetworkPolicy")["lake-webhook"]["spec"]["ingress"]
-    assert rule["from"] == [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress"}}}]
+    rules = of_kind(objects, "NetworkPolicy")["lake-webhook"]["spec"]["ingress"]
+    assert rules == [
+        {
+            "from": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}],
+            "ports": [{"port": port}],
+        }
+        for name, port in (("ingress", "webhook"), ("monitoring", "operations"))
+    ]
+    (rule,) = of_kind(
+        render(CHART / "ci" / "pod-identity-values.yaml", "--set", "webhook.metricsFrom=null"), "NetworkPolicy"
+    )["lake-webhook"]["spec"]["ingress"]
+    assert rule["ports"] == [{"port": "webhook"}], "metrics have no login"
 
 
 def test_the_password_of_postgres_is_a_reference_and_spark_does_not_have_it() -> None:
@@ -182,6 +192,20 @@ def test_a_spark_pod_takes_only_dagster_by_tls_and_its_key_stays_there() -> None
         assert environ(containers(pod)[container])["TIDEGATE_SPARK_TOKEN_FILE"] == "/run/secrets/tidegate/token"
 
 
+def test_only_a_spark_pod_is_bound_to_its_machine() -> None:
+    def places(*options: str) -> dict[str, tuple[Any, ...]]:
+        specs = {name: pod["spec"] for name, pod in pods(render(SEPARATE, *options)).items()}
+        return {name: (spec.get("nodeSelector"), spec.get("tolerations")) for name, spec in specs.items()}
+
+    large = {"node.kubernetes.io/instance-type": "m7i.4xlarge"}
+    lakes, spark = ([{"key": key, "operator": "Exists"}] for key in ("lakes", "spark"))
+    assert places() == {"lake": (None, lakes), "lake-spark": (large, spark)}
+    without = ("--set-json", "spark.nodeSelector=null", "--set-json", "spark.tolerations=null")
+    assert places(*without, "--set", "nodeSelector.disk=ssd") == {
+        name: ({"disk": "ssd"}, lakes) for name in ("lake", "lake-spark")
+    }
+
+
 def test_runs_of_a_shared_dagster_get_what_the_code_location_has() -> None:
     objects = render(SHARED)
     assert not of_kind(objects, "StatefulSet")
@@ -216,6 +240,7 @@ def test_runs_of_a_shared_dagster_get_what_the_code_location_has() -> None:
         (SEPARATE, ["spark.tls.secret=", "spark.tls.ca=false"], "spark.tls.secret is empty: PySpark sends a"),
         (SEPARATE, ["spark.remote=sc://other:443/;use_ssl=true"], "spark.separate and spark.remote are both set"),
         (MINIMAL, ["spark.remote=sc://other:443", "spark.token.secret=t"], "spark.remote has no use_ssl=true"),
+        (MINIMAL, ["spark.nodeSelector.disk=ssd"], "spark.nodeSelector and spark.tolerations are for a Spark pod"),
         (MINIMAL, ["spark.tls.ca=true"], "spark.tls.ca is set without spark.tls.secret"),
         (MINIMAL, ["dagster.shared=true"], "dagster.shared needs spark.separate or spark.remote"),
         (SHARED, ["dagster.from=null"], "dagster.shared needs dagster.from"),

@@ -12,11 +12,14 @@ import boto3
 import pytest
 import yaml
 
+from tests.support.servers.policed_aws import PolicedAws
 from tidegate.platform.cli.check.check import findings
 from tidegate.platform.cli.commands.cloudformation import print_notification, run_stack_template
 from tidegate.platform.cli.environment import Client
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.cloud.roles.dagster_role import dagster
 from tidegate.platform.cloud.roles.roles import ROLES, policy
+from tidegate.platform.cloud.roles.spark_role import spark
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.local.aws import ACCOUNT, REGION, SERVICES, LocalAws
 from tidegate.platform.local.process.ports import free_port
@@ -88,6 +91,18 @@ def test_a_deployed_stack_is_what_check_and_the_printed_policies_ask_for(
 
     failed = [each for each in findings(Client(settings, None), config, set(), None) if not each.ok]
     assert [each.what.split(":")[0].split(" ")[0] for each in failed] == ["Spark"], failed
+    # The recipes run `check` with the role of all processes, or with that of Dagster if Spark has one of its own.
+    roles = {"processes": (*dagster(config), *spark(config)), "dagster": dagster(config)}
+    with PolicedAws(aws.endpoint, roles) as proxy:
+        for role in roles:
+            of_role = {**environ, "AWS_ENDPOINT_URL": proxy.endpoint, "AWS_ACCESS_KEY_ID": role}
+            for name, value in of_role.items():
+                monkeypatch.setenv(name, value)
+            as_role = Client(Settings.from_environ(of_role), None)
+            failed = [each for each in findings(as_role, config, set(), None) if not each.ok]
+            assert [each.what.split(":")[0].split(" ")[0] for each in failed] == ["Spark"], failed
+        assert (list(proxy.refused), list(proxy.unknown)) == ([], [])
+        assert {asked.role for asked in proxy.asked} == roles.keys()
     printed: dict[str, Any] = {role: policy(statements(config))["Statement"] for role, statements in ROLES.items()}
     printed["operator"] = printed["dagster"] + printed["operator"]
     printed["processes"] = printed["dagster"] + printed["spark"]

@@ -38,7 +38,7 @@ def test_the_dollars_of_a_row_follow_from_its_arithmetic(what: str) -> None:
 @pytest.mark.parametrize(
     ("what", "figures"),
     [
-        ("a machine of 2 cores and 8 GB", ("vcpu_hour", "gigabyte_hour")),
+        ("or Fargate, which nobody has tried: 2 cores and 8 GB", ("vcpu_hour", "gigabyte_hour")),
         ("S3, reads", ("s3_read",)),
         ("S3, listings", ("s3_write",)),
         ("SQS", ("sqs_request",)),
@@ -48,3 +48,11 @@ def test_the_dollars_of_a_row_follow_from_its_arithmetic(what: str) -> None:
 def test_prices_are_those_that_tidegate_cost_uses(what: str, figures: tuple[str, ...]) -> None:
     numbers = {float(text) for text in re.findall(r"[0-9.]+", ROWS[what][0])}
     assert {FIGURES[name] for name in figures} <= numbers
+
+
+def test_the_machine_and_its_disk_are_those_of_the_recipe() -> None:
+    template = (Path(__file__).parents[3] / "deploy" / "aws" / "machine.yaml").read_text(encoding="utf-8")
+    (kind,) = re.findall(r"^    Default: (m\S+)$", template, re.MULTILINE)
+    (disk,) = re.findall(r"VolumeSize: (\d+), VolumeType: (gp3)", template)
+    assert any(f"`machine.yaml`, an {kind}: " in what for what in ROWS)
+    assert ROWS[f"the disk of `machine.yaml`: {disk[0]} GB of {disk[1]}"][0].startswith(f"{disk[0]} × ")

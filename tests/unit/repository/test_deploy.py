@@ -23,6 +23,7 @@ SERVICES: dict[str, Any] = COMPOSE["services"]
 CHART = DEPLOY / "helm" / "tidegate"
 VALUES: dict[str, Any] = yaml.safe_load((CHART / "values.yaml").read_text(encoding="utf-8"))
 SCHEMA: dict[str, Any] = json.loads((CHART / "values.schema.json").read_text(encoding="utf-8"))
+PAGE = (ROOT / "docs" / "operate" / "deploy.md").read_text(encoding="utf-8")
 AWS = (ROOT / "docs" / "operate" / "aws.md").read_text(encoding="utf-8")
 ENVIRONMENT = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
 
@@ -77,6 +78,76 @@ def test_only_the_proxy_can_be_reached_and_it_asks_for_a_login() -> None:
     assert "${TIDEGATE_UI_PORT:-3000}" in entrypoint
 
 
+def test_compose_takes_a_lake_yaml_that_is_there_and_keeps_secrets_from_spark() -> None:
+    for name in ("spark", "dagster"):
+        (lake,) = (volume for volume in SERVICES[name]["volumes"] if isinstance(volume, dict))
+        assert lake["bind"] == {"create_host_path": False}
+        assert (lake["read_only"], lake["target"]) == (True, "/etc/tidegate/lake.yaml")
+    files = {name: [each["path"] for each in service.get("env_file", [])] for name, service in SERVICES.items()}
+    assert {name: given for name, given in files.items() if given} == {
+        "spark": ["lake.env"], "dagster": ["lake.env", "secrets.env"],
+    }  # fmt: skip
+    for name in ("`lake.env`", "`secrets.env`"):
+        assert name in PAGE
+
+
+def test_a_second_spark_server_has_ports_a_folder_and_memory_of_its_own() -> None:
+    found = []
+    for page in (ROOT / "docs").rglob("*.md"):
+        found += re.findall(r"`tidegate spark --port [^`]*`", page.read_text(encoding="utf-8"))
+    assert found
+    for command in found:
+        assert {"--health-port", "--home", "--memory"} <= set(command.split()), command
+
+
+def test_a_dump_of_the_database_asks_for_no_password_and_gets_no_terminal() -> None:
+    page = (ROOT / "docs" / "operate" / "backup.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^docker compose exec (.*)$", page, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        assert command.startswith("-T postgres sh -c 'PGPASSWORD=$POSTGRES_PASSWORD p"), command
+
+
+def test_check_waits_for_the_pod() -> None:
+    notes = (CHART / "templates" / "NOTES.txt").read_text(encoding="utf-8")
+    for text in (PAGE, *notes.split("{{ else }}")):
+        assert text.index(" rollout status ") < text.index("-- tidegate check")
+    assert "--create-namespace" in PAGE
+
+
+def test_the_pages_come_to_the_port_that_the_page_names() -> None:
+    assert "portNumber=3000,localPortNumber=3000\n" in PAGE
+    assert "[?OutputKey=='Group']" in PAGE
+
+
+def test_the_page_of_networks_names_each_port_of_a_recipe() -> None:
+    page = (ROOT / "docs" / "operate" / "network.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^\| (\d+) \|", page, re.MULTILINE))
+    chart = "".join(path.read_text(encoding="utf-8") for path in (CHART / "templates").iterdir())
+    ports = set(re.findall(r"containerPort: (\d+)", chart))
+    ports |= {each.split(":")[0] for each in SERVICES["network"]["ports"]}
+    assert ports <= named
+
+
+def test_a_boot_starts_what_docker_gave_up() -> None:
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.read(DEPLOY / "compose" / "tidegate.service", encoding="utf-8")
+    assert unit["Service"]["ExecStart"] == "/usr/bin/docker compose --env-file .env up --detach"
+    assert unit["Install"]["WantedBy"] == "multi-user.target"
+    folder = unit["Service"]["WorkingDirectory"]
+    assert f"cp -r deploy/compose {folder}\n" in PAGE
+    assert "systemctl enable --now tidegate\n" in PAGE
+
+
+def test_the_proxy_is_a_caddy_that_knows_the_caddyfile_and_keeps_the_hash_to_itself() -> None:
+    # Debian's package of Caddy is older than 2.8, in which `basicauth` got this name.
+    assert "Caddy 2.8 or newer" in PAGE
+    assert "apt-get install caddy" not in PAGE
+    conf = (DEPLOY / "systemd" / "caddy.conf").read_text(encoding="utf-8")
+    commands = re.findall(r"^ExecStart=(.*)$", conf, re.MULTILINE)
+    assert commands == ["", "/usr/bin/caddy run --config /etc/caddy/Caddyfile"], "without --environ"
+
+
 def test_the_image_gets_what_it_copies_and_runs_without_root() -> None:
     dockerfile = (DEPLOY / "image" / "Dockerfile").read_text(encoding="utf-8")
     context = [
@@ -87,7 +158,12 @@ def test_the_image_gets_what_it_copies_and_runs_without_root() -> None:
     assert sorted(copied) == sorted(context)
     for word in (word for word in copied if "*" not in word):
         assert (ROOT / word).is_file()
-    assert fnmatch("build/dist/tidegate-0.1.0-py3-none-any.whl", next(word for word in copied if "*" in word))
+    patterns = [word for word in copied if "*" in word]
+    assert f"pip install --no-deps {' '.join(patterns)}\n" in PAGE, "without containers, these wheels too"
+    # `make wheels` also builds the jars for Spark 4.1, which would be a second set of classes.
+    names = ("tidegate", "tidegate_jars", "tidegate_jars_spark_4_1")
+    made = [f"build/dist/{name}-0.1.0-py3-none-any.whl" for name in names]
+    assert [wheel for wheel in made if any(fnmatch(wheel, pattern) for pattern in patterns)] == made[:2]
     assert dockerfile.index("USER 10001") < dockerfile.index("ENTRYPOINT")
     assert "--require-hashes" in dockerfile
 
@@ -103,9 +179,7 @@ def test_every_recipe_has_a_login_before_the_pages_and_spark_on_the_loopback_wit
     assert asked == set(SERVICES["proxy"]["environment"]), "both recipes have one Caddyfile"
     conf = (DEPLOY / "systemd" / "caddy.conf").read_text(encoding="utf-8")
     assert "EnvironmentFile=/etc/tidegate/proxy.env\n" in conf
-    assert "install -m 644 deploy/compose/Caddyfile /etc/caddy/Caddyfile" in (
-        ROOT / "docs" / "operate" / "deploy.md"
-    ).read_text(encoding="utf-8")
+    assert "install -m 644 deploy/compose/Caddyfile /etc/caddy/Caddyfile" in PAGE
     spark = [
         SERVICES["spark"]["command"][1:],
         (DEPLOY / "systemd" / "tidegate-spark.service").read_text(encoding="utf-8"),
@@ -166,9 +240,9 @@ def test_the_chart_takes_the_values_of_each_way_and_its_schema_knows_all() -> No
     for path in ways:
         given = yaml.safe_load(path.read_text(encoding="utf-8"))
         jsonschema.validate(given, SCHEMA)
-        assert names_of(
-            {name: value for name, value in given.items() if name not in ("env", "nodeSelector")}
-        ) <= names_of(VALUES) | {
+        # Names of variables and labels are not the chart's.
+        named = {name for name in names_of(given) if not re.match(r"(env|(spark\.)?nodeSelector)\.", name)}
+        assert named <= names_of(VALUES) | {
             f"spark.resources.{kind}.{name}" for kind in ("requests", "limits") for name in ("cpu", "memory")
         }
     jsonschema.validate(VALUES, SCHEMA)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from cfnlint.api import lint_file
 
@@ -125,4 +127,51 @@ def test_the_script_of_its_start_is_one_that_shellcheck_takes_and_runs_the_comma
     # The password is in a file of root, and Spark's container does not have it.
     (spark,) = (line for line in text.splitlines() if line.startswith("run spark"))
     assert "env-file" not in spark
+    assert text.count("--env-file /etc/tidegate/dagster.env") == 1
+    assert "--env-file /etc/tidegate/lake.env" in text
+    assert ">> /etc/tidegate/dagster.env; fi" in text
     assert "install -m 600 /dev/null /etc/tidegate/dagster.env" in text
+
+
+@pytest.mark.parametrize(
+    ("broken", "ends"),
+    [
+        ("", False),
+        ("dnf", True),
+        ("aws", True),
+        ("docker run", True),
+        ("curl", True),
+        ("curl http://127.0.0.1:3000", True),
+    ],
+)
+def test_a_machine_whose_processes_do_not_start_or_answer_ends(tmp_path: Path, broken: str, ends: bool) -> None:
+    (template,) = of_type("EC2::LaunchTemplate").values()
+    text, _ = template["LaunchTemplateData"]["UserData"]["Fn::Base64"]["Fn::Sub"]
+    text = re.sub(r"\$\{[A-Za-z:]+\}", "text", text).replace("/etc/tidegate", str(tmp_path / "etc"))
+    (script := tmp_path / "start").write_text(text)
+    (programs := tmp_path / "bin").mkdir()
+    calls = tmp_path / "calls"
+    # Each program fails if the broken words are among those of its call, in this order.
+    pattern = f"*{broken.replace(' ', '*')}*" if broken else "nothing"
+    for name in ("dnf", "systemctl", "aws", "docker", "curl", "sleep", "shutdown"):
+        (program := programs / name).write_text(
+            f'#!/bin/bash\necho "{name} $*" >> {calls}\ncase "{name} $*" in {pattern}) exit 22;; esac\n'
+            f'if [ "{name} $2" = "aws cp" ]; then echo "lake: {{}}" > "$4"; fi\n'
+        )
+        program.chmod(0o755)
+    path = f"{programs}:{os.environ['PATH']}"
+    done = subprocess.run(["bash", script], env={"PATH": path}, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode != 0) is ends, done.stderr
+    said = calls.read_text().splitlines()
+    assert ("shutdown -h now" in said) is ends
+    if not ends:
+        assert [line.split("/")[-1] for line in said if line.startswith("curl")] == ["readyz", "server_info"]
+        assert (tmp_path / "etc" / "dagster.env").stat().st_mode & 0o777 == 0o600
+
+
+def test_private_subnets_with_endpoints_reach_s3_too() -> None:
+    (rule,) = TEMPLATE["Rules"].values()
+    assert rule["RuleCondition"] == {"Fn::Equals": [{"Ref": "InterfaceEndpoints"}, "make"]}
+    (found,) = rule["Assertions"]
+    # An empty list, and a list of one empty text: CloudFormation makes the second of "".
+    assert found["Assert"] == {"Fn::Not": [{"Fn::EachMemberEquals": [{"Ref": "RouteTables"}, ""]}]}

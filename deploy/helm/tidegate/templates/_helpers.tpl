@@ -38,7 +38,7 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
 
-{{/* What each pod has: no root, no token of the Kubernetes API. */}}
+{{/* What each pod has: no root, no token of the Kubernetes API. A pod may have a place of its own. */}}
 {{- define "tidegate.pod" -}}
 automountServiceAccountToken: false
 securityContext:
@@ -47,16 +47,16 @@ securityContext:
   runAsGroup: 10001
   fsGroup: 10001
   seccompProfile: {type: RuntimeDefault}
-{{- with .Values.image.pullSecrets }}
+{{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
 {{- range . }}
   - name: {{ . }}
 {{- end }}
 {{- end }}
-{{- with .Values.nodeSelector }}
+{{- with .nodeSelector | default .root.Values.nodeSelector }}
 nodeSelector: {{ toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.tolerations }}
+{{- with .tolerations | default .root.Values.tolerations }}
 tolerations: {{ toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}

@@ -96,7 +96,8 @@ def test_its_roles_permit_what_is_printed_for_the_same_lake(name: str) -> None:
         assert sorted(deployed, key=str) == sorted(wanted, key=str)
         effects = [each["Effect"] for each in deployed]
         assert effects == sorted(effects, reverse=True), "what is forbidden is in the first policies"
-        attached = found[f"{role.capitalize()}Role"]["Properties"]["ManagedPolicyArns"] if parts else []
+        made = found.get(f"{role.capitalize()}Role")
+        attached = made["Properties"]["ManagedPolicyArns"] if made else []
         more = [each["Ref"] for each in attached if each["Ref"] not in parts]
         assert [each["Ref"] for each in attached if each["Ref"] not in more] == parts
         # An operator needs Dagster's permissions in the same session.
@@ -197,9 +198,32 @@ def test_a_task_of_another_account_does_not_get_a_role() -> None:
     }
     statements = {trust: role["AssumeRolePolicyDocument"]["Statement"][0] for trust, role in roles.items()}
     ours = {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
-    assert {trust: statement.get("Condition") for trust, statement in statements.items()} == {
-        "ec2": None, "ecs": ours, "eks:prod/lake/tidegate": None,
+    assert {trust: statements[trust].get("Condition") for trust in ("ec2", "ecs")} == {"ec2": None, "ecs": ours}
+
+
+def test_a_role_of_eks_is_for_the_pods_of_its_association_alone() -> None:
+    found = stack_template(LAKES["everything"], (), Trust.parse("eks:prod/lake/tidegate"))["Resources"]
+    pods = [each["Properties"] for each in found.values() if each["Type"] == "AWS::EKS::PodIdentityAssociation"]
+    assert {each["ServiceAccount"] for each in pods} == {
+        "tidegate", "tidegate-dagster", "tidegate-spark", "tidegate-webhook",
     }  # fmt: skip
+    for each in pods:
+        (role, _) = each["RoleArn"]["Fn::GetAtt"]
+        (statement,) = found[role]["Properties"]["AssumeRolePolicyDocument"]["Statement"]
+        assert resolve(statement["Condition"]) == {
+            "StringEquals": {
+                "aws:RequestTag/eks-cluster-arn": "arn:aws:eks:eu-central-1:111122223333:cluster/prod",
+                "aws:RequestTag/kubernetes-namespace": each["Namespace"],
+                "aws:RequestTag/kubernetes-service-account": each["ServiceAccount"],
+            }
+        }
+
+
+@pytest.mark.parametrize("trust", TRUSTS)
+def test_what_a_person_has_to_give_to_a_machine_or_a_task_is_an_output(trust: str) -> None:
+    found = stack_template(LAKES["everything"], (), Trust.parse(trust))
+    assert "ProcessesRole" in found["Outputs"]
+    assert ("Machine" in found["Outputs"]) is (trust == "ec2")
 
 
 def test_a_lake_whose_commits_only_s3_coordinates_has_nothing_of_dynamodb() -> None:
@@ -209,4 +233,6 @@ def test_a_lake_whose_commits_only_s3_coordinates_has_nothing_of_dynamodb() -> N
     for text in ("dynamodb", "delta_log", "DynamoDB", "CommitTable", "LostCommit", "SparkLogGroup"):
         assert text in json.dumps(with_table)
         assert text not in json.dumps(found)
-    assert set(with_table["Resources"]) - set(found["Resources"]) == {"CommitTable", "LostCommitFilter", "LostCommits"}
+    # Without a registered table, the operator's own permissions are those of the table alone.
+    gone = {"CommitTable", "LostCommitFilter", "LostCommits", "OperatorPolicy1"}
+    assert set(with_table["Resources"]) - set(found["Resources"]) == gone

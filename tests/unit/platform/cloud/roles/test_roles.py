@@ -15,7 +15,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.log_policy import log_policies, open_logs
 from tidegate.platform.cloud.policy_page import renew_page
 from tidegate.platform.cloud.roles.dagster_role import dagster
-from tidegate.platform.cloud.roles.lake_arns import LakeArns
+from tidegate.platform.cloud.roles.lake_arns import PROBE, LakeArns
 from tidegate.platform.cloud.roles.person_roles import operator
 from tidegate.platform.cloud.roles.roles import ROLES, find_permission, webhook
 from tidegate.platform.cloud.roles.spark_role import spark
@@ -80,9 +80,17 @@ def test_where_files_may_be_registered_logs_and_copies_are_written(given: dict[s
     config = lake(table("orders", **given))
     log, copy = (f"arn:aws:s3:::landing/orders/{folder}/x" for folder in ("_delta_log", "_tidegate/copies"))
     assert allowed(spark(config), "s3:PutObject", log) is is_written
-    assert allowed(operator(config), "s3:PutObject", log) is is_written
+    assert allowed(operator(config), "s3:DeleteObject", log) is is_written
     assert allowed(dagster(config), "s3:PutObject", copy) is is_written
     assert not allowed(dagster(config), "s3:PutObject", "arn:aws:s3:::landing/orders/part-0.parquet")
+    # Of the log and the copies, `check` changes its own probes alone.
+    probes = [f"arn:aws:s3:::landing/orders/{folder}/{PROBE}1" for folder in ("_delta_log", "_tidegate")]
+    for probe in probes:
+        assert allowed(dagster(config), "s3:PutObject", probe) is is_written
+        assert allowed(dagster(config), "s3:DeleteObject", probe) is is_written
+    assert not allowed(dagster(config), "s3:PutObject", log)
+    for other in (log, copy, f"arn:aws:s3:::landing/orders/{PROBE}1"):
+        assert not allowed(dagster(config), "s3:DeleteObject", other)
 
 
 @pytest.mark.parametrize("registers", [True, False])
@@ -115,6 +123,8 @@ def test_a_producer_s_files_may_be_changed_where_after_load_says_so_alone() -> N
         if allowed(may, "s3:DeleteObject", f"arn:aws:s3:::landing/{name}/x")
     ]
     assert deleted == ["gone", "moved"]
+    for key, holds in (("x", False), (f"{PROBE}1", True)):
+        assert allowed(may, "s3:DeleteObject", f"arn:aws:s3:::archive/moved/{key}") is holds
     assert allowed(may, "s3:ListBucket", "arn:aws:s3:::archive")
     for action in ("s3:GetObject", "s3:PutObject", "s3:PutObjectTagging"):
         assert allowed(may, action, "arn:aws:s3:::archive/moved/x")
@@ -164,6 +174,8 @@ def test_a_person_may_configure_the_buckets_that_inventories_names_and_their_des
         assert allowed(operator(lake(listed)), action, allows)
         assert not allowed(operator(lake(listed)), action, refuses)
         assert not allowed(operator(lake(table("orders"))), action, allows)
+        assert not allowed(dagster(lake(listed)), action, allows), "`check` only reads"
+    assert allowed(dagster(lake(listed)), "s3:GetInventoryConfiguration", "arn:aws:s3:::acme-a")
 
 
 def test_incomplete_uploads_are_listed_by_the_command_and_by_tables_with_reports() -> None:
@@ -220,11 +232,11 @@ def test_routes_need_their_destinations_and_tagged_queues_only_with_the_tag() ->
         assert permits(may, "sqs:SendMessage", team, context) is holds
     found = find_permission(config, "sns:GetTopicAttributes", topic)
     assert found is not None
-    assert (found[0], found[1].sid) == ("operator", "Topics")
+    assert (found[0], found[1].sid) == ("dagster", "Topics")
     assert [
         statement.sid for statement in dagster(lake()) if statement.sid in ("Publish", "Forward", "FindTaggedQueues")
     ] == []
-    assert "Topics" not in {statement.sid for statement in operator(lake())}
+    assert "Topics" not in {statement.sid for statement in dagster(lake())}
 
 
 def test_a_missing_permission_has_a_statement() -> None:
@@ -232,6 +244,12 @@ def test_a_missing_permission_has_a_statement() -> None:
     found = find_permission(config, "s3:PutObject", "arn:aws:s3:::landing/orders/_tidegate/*")
     assert found is not None
     assert (found[0], found[1].sid) == ("dagster", "CopiesOfRegisteredTables")
+    probes = find_permission(config, "s3:DeleteObject", "arn:aws:s3:::landing/orders/_tidegate/*")
+    assert probes is not None
+    assert (probes[0], probes[1].sid) == ("dagster", "Probes")
+    log = find_permission(config, "s3:PutObject", "arn:aws:s3:::landing/orders/_delta_log/*")
+    assert log is not None
+    assert log[0] == "spark", "what the tables need comes before what a probe needs"
     assert find_permission(config, "sqs:ReceiveMessage", "events") is not None
     assert find_permission(config, "s3:PutObject", "arn:aws:s3:::elsewhere/*") is None
 
@@ -462,6 +480,9 @@ def test_the_command_prints_a_policy_and_says_what_it_leaves_out(
         run_policy("root", path)
     with pytest.raises(CommandError, match=r"the role webhook needs no permissions: .* has no `webhooks`"):
         run_policy("webhook", path)
+    (path.with_name("by-s3.yaml")).write_text(path.read_text().replace("root}", "root, commits: s3}"))
+    with pytest.raises(CommandError, match=r"the role operator needs no permissions: .* those of `dagster`"):
+        run_policy("operator", path.with_name("by-s3.yaml"))
     many = "".join(f"- {{name: t{i}, prefix: 's3://landing/t{i}/', format: parquet}}\n" for i in range(200))
     path.write_text(f"{path.read_text()}discovery: false\ntables:\n{many}")
     run_policy("spark", path)
