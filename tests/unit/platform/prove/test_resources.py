@@ -25,6 +25,8 @@ def refused(code: str, operation: str, status: int = 400, message: str = "") -> 
 class Answers:
     """A client: each call gives its next answer, and then its last one again. Answers may be errors."""
 
+    meta: Any
+
     def __init__(self, **answers: Any) -> None:
         self.answers, self.called = {name: list(each) for name, each in answers.items()}, list[str]()
 
