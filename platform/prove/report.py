@@ -19,7 +19,7 @@ _PRIVATE = (
     (re.compile(r"\barn:[\w-]*:[^\s\"'<>()\[\],;]+"), _HIDDEN),
     (re.compile(r"\b([a-z][a-z0-9+.-]*://)[^\s/\"'<>()\[\],;]+"), rf"\1{_HIDDEN}"),
     # Mail addresses. The files of a run have those of example.org.
-    (re.compile(r"[\w.+=-]+@(?!example\.org\b)[\w-]+(\.[\w-]+)+"), _HIDDEN),
+    (re.compile(r"(?<![\w.+=-])[\w.+=-]++@(?!example\.org\b)[\w-]++(\.[\w-]++)++"), _HIDDEN),
     # Files of the machine.
     (re.compile(r"(?<![\w/:.…])[~…]?(/[^\s/\"'<>()\[\],;:]+){2,}"), _HIDDEN),
     (re.compile(r"\b\d{1,3}(\.\d{1,3}){3}\b"), _HIDDEN),

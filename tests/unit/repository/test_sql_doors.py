@@ -30,6 +30,7 @@ KNOWN = {
     "platform/silver/audit/sampled_keys.py find_doubted_keys": _OURS,
     "platform/silver/dumps/incomplete_dumps.py _dumps_of": _OURS,
     "platform/silver/dumps/incomplete_dumps.py _has_merged": _OURS,
+    "platform/prove/comparison.py drop_names": _OURS,
     "platform/silver/dumps/incomplete_dumps.py _orders_in": _OURS,
     "platform/silver/dumps/incomplete_dumps.py _whole_files": _OURS,
     "platform/silver/export.py _rows": _OURS,
