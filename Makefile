@@ -236,25 +236,12 @@ $(DIST)/.tested: $(DIST)/.test-classes
 	cd platform/jvm && $(PYTHON) ../../tests/support/plugins/measured.py ../../build/junit-cpu-seconds $(MAVEN) test
 	touch $@
 
-$(DYNAMODB)/.fetched: platform/jvm/dynamodb-local/pom.xml
+# Programs of others, each with a pom of its own.
+platform/jvm/%/target/lib/.fetched: platform/jvm/%/pom.xml
 	@$(MAKE) -s require-jvm
-	@echo "Fetching DynamoDB Local"
-	cd platform/jvm/dynamodb-local && $(MAVEN) -q package
-	@$(PYTHON) $(LOCK) check platform/jvm/dynamodb-local/target/lib
-	touch $@
-
-$(ELASTICMQ)/.fetched: platform/jvm/elasticmq/pom.xml
-	@$(MAKE) -s require-jvm
-	@echo "Fetching ElasticMQ"
-	cd platform/jvm/elasticmq && $(MAVEN) -q package
-	@$(PYTHON) $(LOCK) check platform/jvm/elasticmq/target/lib
-	touch $@
-
-$(S3PROXY)/.fetched: platform/jvm/s3proxy/pom.xml
-	@$(MAKE) -s require-jvm
-	@echo "Fetching S3Proxy"
-	cd platform/jvm/s3proxy && $(MAVEN) -q package
-	@$(PYTHON) $(LOCK) check platform/jvm/s3proxy/target/lib
+	@echo "Fetching $*"
+	cd platform/jvm/$* && $(MAVEN) -q package
+	@$(PYTHON) $(LOCK) check $(@D)
 	touch $@
 
 $(DELTA_RS)/.installed: requirements/delta-rs.txt
