@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple
 
 from tidegate.platform.core.costs.figures import FIGURES
 from tidegate.platform.core.costs.usage import Usage
@@ -22,41 +22,9 @@ _WAITING_SECONDS, _RECEIVES = 300, 2
 _LOG_REQUESTS = 15
 
 
-@dataclass(frozen=True)
-class Requests:
-    """Requests by class, as they are billed.
-
-    Attributes:
-        s3_writes: PUT, COPY, POST and LIST.
-        s3_reads: GET and HEAD.
-        sqs: requests of SQS.
-        dynamodb_writes: write request units.
-        dynamodb_reads: read request units.
-    """
-
-    s3_writes: float = 0
-    s3_reads: float = 0
-    sqs: float = 0
-    dynamodb_writes: float = 0
-    dynamodb_reads: float = 0
-
-    def __add__(self, other: Requests) -> Requests:
-        return Requests(
-            self.s3_writes + other.s3_writes,
-            self.s3_reads + other.s3_reads,
-            self.sqs + other.sqs,
-            self.dynamodb_writes + other.dynamodb_writes,
-            self.dynamodb_reads + other.dynamodb_reads,
-        )
-
-    @property
-    def usage(self) -> Usage:
-        """The requests as the prices know them. What runs on the own machine is not billed."""
-        return Usage(self.s3_writes, self.s3_reads, self.sqs, self.dynamodb_writes, self.dynamodb_reads)
-
-    def dollars(self, figures: Mapping[str, float] = FIGURES) -> float:
-        """Return the price in dollars."""
-        return sum(self.usage.dollars(figures).values())
+def dollars_of(usage: Usage, figures: Mapping[str, float] = FIGURES) -> float:
+    """Return the price of requests in dollars. What runs on the own machine is not billed."""
+    return sum(usage.dollars(figures).values())
 
 
 def planned_batches(files: int, kills: int) -> int:
@@ -64,19 +32,18 @@ def planned_batches(files: int, kills: int) -> int:
     return (_TABLES + _SILVER) * (3 + files // 200 + kills)
 
 
-def batch_requests(batches: float, figures: Mapping[str, float] = FIGURES) -> Requests:
+def batch_requests(batches: float, figures: Mapping[str, float] = FIGURES) -> Usage:
     """Return the requests of batches and merges, without their files, as they were measured for `tidegate cost`."""
-    used = Usage.batch_usage(figures).multiply(batches)
-    return Requests(used.s3_writes, used.s3_reads, 0, used.dynamodb_writes, used.dynamodb_reads)
+    return Usage.batch_usage(figures).multiply(batches)
 
 
-def race_requests(size: RaceSize) -> Requests:
+def race_requests(size: RaceSize) -> Usage:
     """Return the requests of all races. Deletes are free."""
     tries, rounds, keys = size.rounds * size.racers, size.rounds, size.keys
     # Creations, and of each upload its beginning, its part and its end.
     races = tries + 3 * tries
     lists = 2 * math.ceil(keys / 1000)
-    return Requests(
+    return Usage(
         # Two puts and two copies of the conditional requests, and two puts and then one of each key.
         s3_writes=races + 4 + 2 * keys + keys + lists,
         # Who has won, what a copy or a delete left, and three reads of each key.
@@ -86,7 +53,7 @@ def race_requests(size: RaceSize) -> Requests:
     )
 
 
-def plan_requests(files: int, kills: int, size: RaceSize = FULL, figures: Mapping[str, float] = FIGURES) -> Requests:
+def plan_requests(files: int, kills: int, size: RaceSize = FULL, figures: Mapping[str, float] = FIGURES) -> Usage:
     """Return the requests that a run plans, with the margin.
 
     Args:
@@ -96,14 +63,13 @@ def plan_requests(files: int, kills: int, size: RaceSize = FULL, figures: Mappin
     batches = planned_batches(files, kills)
     events = files + batches * 3  # the log of a registered table is in the bucket that notifies
     lists = math.ceil((files + batches * 12) / 1000) * 4
-    lake = batch_requests(batches, figures) + Requests(
+    lake = batch_requests(batches, figures) + Usage(
         # A PUT by the producer, a manifest, an intake log; and lists.
         s3_writes=files * 1.3 + events * 0.3 + lists + _FORGET_WRITES * (_TABLES + _SILVER),
         # A HEAD or GET when a run looks, a read when it loads.
         s3_reads=files * 3 + (_FORGET_READS + _COMPARE_READS) * (_TABLES + _SILVER),
         dynamodb_writes=batches * _LOG_REQUESTS,
-        sqs=events * figures["message_sqs_requests"] + _WAITING_SECONDS * _RECEIVES,
+        sqs_requests=events * figures["message_sqs_requests"] + _WAITING_SECONDS * _RECEIVES,
     )
-    planned = lake + race_requests(size)
-    each = (planned.s3_writes, planned.s3_reads, planned.sqs, planned.dynamodb_writes, planned.dynamodb_reads)
-    return Requests(*(math.ceil(number * _MARGIN) for number in each))
+    planned = (lake + race_requests(size)).multiply(_MARGIN)
+    return Usage(*map(math.ceil, astuple(planned)))

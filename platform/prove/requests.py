@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from tidegate.platform.core.costs.usage import Usage
 from tidegate.platform.lake.aws.clients import Aws
-from tidegate.platform.prove.budget import Requests
 
 #: Operations of S3 that are billed as reads. DELETEs are free. All others are writes.
 _S3_READS = ("GetObject", "HeadObject", "HeadBucket", "GetObjectTagging", "GetBucketTagging")
@@ -85,22 +85,22 @@ class MeteredAws(Aws):
         return made
 
 
-def billed_requests(counts: Mapping[str, int]) -> Requests:
+def billed_requests(counts: Mapping[str, int]) -> Usage:
     """Return requests as they are billed.
 
     Args:
         counts: by `service.Operation`. An operation of DynamoDB that is not known counts as a write, which costs more.
     """
-    found = {"s3_writes": 0, "s3_reads": 0, "sqs": 0, "dynamodb_writes": 0, "dynamodb_reads": 0}
+    found = {"s3_writes": 0, "s3_reads": 0, "sqs_requests": 0, "dynamodb_writes": 0, "dynamodb_reads": 0}
     for name, count in counts.items():
         service, _, operation = name.partition(".")
         if service == "s3" and operation not in _FREE:
             found["s3_reads" if operation in _S3_READS else "s3_writes"] += count
         elif service == "sqs":
-            found["sqs"] += count
+            found["sqs_requests"] += count
         elif service == "dynamodb":
             found["dynamodb_reads" if operation in _DYNAMODB_READS else "dynamodb_writes"] += count
-    return Requests(**found)
+    return Usage(**found)
 
 
 def counts_by_service(counts: Mapping[str, int]) -> dict[str, dict[str, int]]:

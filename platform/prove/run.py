@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from rich.console import Console
 
 from tidegate.platform.core.config.commits import Commits
 from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.costs.usage import Usage
 from tidegate.platform.core.errors import TidegateError, UnavailableError
 from tidegate.platform.core.wording import first_line, number_of
 from tidegate.platform.demo.progress import Stages
@@ -34,7 +36,7 @@ from tidegate.platform.lake.spark.token_source import TOKEN, TOKEN_COMMAND, TOKE
 from tidegate.platform.local.process.process import Process, spawn
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.spark.deployment_server import DeployedSettings, default_memory
-from tidegate.platform.prove.budget import Requests, batch_requests
+from tidegate.platform.prove.budget import batch_requests, dollars_of, plan_requests
 from tidegate.platform.prove.claims import Claim
 from tidegate.platform.prove.comparison import drop_names, ledger_claims, read_lake, table_claims
 from tidegate.platform.prove.locks import held_run, remove_run
@@ -88,7 +90,6 @@ class ProofOptions:
         with_names: whether the report may name buckets and the account.
         folder: folder of the runs' local files.
         remote: a Spark server that runs; None for one of the run's own.
-        planned: the requests that were announced.
         commits: how the commits of the run's lake are coordinated.
     """
 
@@ -98,13 +99,12 @@ class ProofOptions:
     with_names: bool
     folder: Path
     remote: SparkRemote | None
-    planned: Requests
     commits: Commits = "dynamodb"
 
     @property
     def race_size(self) -> RaceSize:
         """How much is raced."""
-        return race_size(quick=self.quick)
+        return QUICK if self.quick else FULL
 
     @property
     def has_commit_table(self) -> bool:
@@ -116,15 +116,15 @@ class ProofOptions:
         """The seams at which workers die."""
         return QUICK_SEAMS if self.quick else SEAMS
 
+    @property
+    def kills(self) -> int:
+        """How many workers die: one at each seam, and one while a person is forgotten."""
+        return len(self.seams) + 1
 
-def kills_of(*, quick: bool) -> int:
-    """Return how many workers a run kills."""
-    return len(QUICK_SEAMS if quick else SEAMS) + 1
-
-
-def race_size(*, quick: bool) -> RaceSize:
-    """Return how much a run races."""
-    return QUICK if quick else FULL
+    @cached_property
+    def planned(self) -> Usage:
+        """The requests that are announced: the run stops when it has spent their price."""
+        return plan_requests(self.files, self.kills, self.race_size)
 
 
 def run_proof(settings: Settings, options: ProofOptions, names: RunNames, console: Console) -> Report:
@@ -417,7 +417,7 @@ class Proof:
             counts.update(json.loads(path.read_text()))
         return counts
 
-    def _count_spending(self) -> tuple[Requests, Counter[str], bool]:
+    def _count_spending(self) -> tuple[Usage, Counter[str], bool]:
         """Return what is billed, the counts, and whether those of the Spark server are counted, not computed."""
         counts = self._counts()
         logged = server_requests(self.server.request_log) if self.server else None
@@ -427,13 +427,13 @@ class Proof:
         return billed_requests(counts + logged), counts + logged, True
 
     def _require_budget(self) -> None:
-        spent, most = self._count_spending()[0].dollars(), self.options.planned.dollars()
+        spent, most = dollars_of(self._count_spending()[0]), dollars_of(self.options.planned)
         if spent > most:
             raise UnavailableError(f"stopped: ${spent:.4f} are spent, and at most ${most:.4f} were announced")
 
     def _note_spending(self) -> None:
         spent, counts, counted = self._count_spending()
-        dollars, most = spent.dollars(), self.options.planned.dollars()
+        dollars, most = dollars_of(spent), dollars_of(self.options.planned)
         self.numbers |= {
             "requests": counts_by_service(counts),
             "spark_requests": "counted" if counted else "computed from the number of batches",

@@ -21,11 +21,11 @@ from tidegate.platform.core.config.commits import Commits
 from tidegate.platform.core.wording import first_line, number_of
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark.remote import REMOTE, SparkRemote
-from tidegate.platform.prove.budget import plan_requests
+from tidegate.platform.prove.budget import dollars_of
 from tidegate.platform.prove.names import RunNames
 from tidegate.platform.prove.policy import prove_statements
 from tidegate.platform.prove.report import Report
-from tidegate.platform.prove.run import ProofOptions, kills_of, race_size, run_proof
+from tidegate.platform.prove.run import ProofOptions, run_proof
 
 _STYLES = {True: "[green]held", False: "[bold red]failed", None: "[dim]not checked"}
 
@@ -78,14 +78,16 @@ def run_prove(console: Console, wish: Wish, ask: Callable[[str], bool]) -> bool:
     settings = environment_settings()
     region_of(settings)
     remote = _remote(settings, wish)
-    names, kills = RunNames.draw(), kills_of(quick=wish.quick)
-    planned = plan_requests(wish.files, kills, race_size(quick=wish.quick))
-    most = planned.dollars()
+    options = ProofOptions(
+        wish.files, wish.quick, wish.keep, wish.with_names, wish.home.resolve(), remote, wish.commits
+    )
+    names, planned = RunNames.draw(), options.planned
+    most = dollars_of(planned)
     console.print(
-        f"{_plan_text(names, wish, kills, remote)}\n"
+        f"{_plan_text(names, options)}\n"
         f"It spends at most ${most:.4f}: {planned.s3_writes:,} writes and {planned.s3_reads:,} reads of S3, "
-        f"{planned.sqs:,} requests of SQS, {planned.dynamodb_writes:,} writes and {planned.dynamodb_reads:,} reads of "
-        "DynamoDB, at the list prices of us-east-1.",
+        f"{planned.sqs_requests:,} requests of SQS, {planned.dynamodb_writes:,} writes and "
+        f"{planned.dynamodb_reads:,} reads of DynamoDB, at the list prices of us-east-1.",
         markup=False,
         highlight=False,
         soft_wrap=True,
@@ -98,10 +100,7 @@ def run_prove(console: Console, wish: Wish, ask: Callable[[str], bool]) -> bool:
         console.print("Nothing was made.")
         return False
     _require_writable(wish.report)
-    chosen = ProofOptions(
-        wish.files, wish.quick, wish.keep, wish.with_names, wish.home.resolve(), remote, planned, wish.commits
-    )
-    report = run_proof(settings, chosen, names, console)
+    report = run_proof(settings, options, names, console)
     _show(console, report)
     _write(console, report, wish.report)
     return report.ok
@@ -132,22 +131,23 @@ def _remote(settings: Settings, wish: Wish) -> SparkRemote | None:
         raise CommandError(f"--spark-remote: {error}") from None
 
 
-def _plan_text(names: RunNames, wish: Wish, kills: int, remote: SparkRemote | None) -> str:
+def _plan_text(names: RunNames, options: ProofOptions) -> str:
     """Return what the run does, and where."""
-    has_table = remote is None and wish.commits == "dynamodb"
-    made = "two buckets, two queues and a table of commits" if has_table else "two buckets and two queues"
-    end = "and leaves everything" if wish.keep else "and removes everything"
-    if remote is not None:
+    made = (
+        "two buckets, two queues and a table of commits" if options.has_commit_table else "two buckets and two queues"
+    )
+    end = "and leaves everything" if options.keep else "and removes everything"
+    if options.remote is not None:
         where = (
-            f"It uses the Spark server {remote}. Its tables have names there that end with _{names.id}, and the server "
-            f"coordinates their commits ({wish.commits})."
+            f"It uses the Spark server {options.remote}. Its tables have names there that end with _{names.id}, and "
+            f"the server coordinates their commits ({options.commits})."
         )
     elif os.environ.get(REMOTE):
         where = f"It starts a Spark server on this machine: only --spark-remote names another, and not {REMOTE}."
     else:
         where = "It starts a Spark server on this machine."
-    files = number_of(wish.files, "file")
-    return f"{names.base} makes {made}, lands {files}, kills {kills} of its workers, {end}.\n{where}"
+    files = number_of(options.files, "file")
+    return f"{names.base} makes {made}, lands {files}, kills {options.kills} of its workers, {end}.\n{where}"
 
 
 def _require_writable(folder: Path) -> None:

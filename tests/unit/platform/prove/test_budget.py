@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tidegate.platform.prove.budget import Requests, batch_requests, plan_requests, race_requests
+from tidegate.platform.core.costs.usage import Usage
+from tidegate.platform.prove.budget import batch_requests, dollars_of, plan_requests, race_requests
 from tidegate.platform.prove.races import FULL, QUICK, RaceSize
 from tidegate.platform.prove.requests import billed_requests, count_logged, counts_by_service, percentile
 
@@ -20,28 +21,28 @@ PRICES = {
 
 
 def test_the_price_is_that_of_each_class_and_nothing_for_the_own_machine() -> None:
-    assert Requests(1, 2, 4, 8, 16).dollars(PRICES) == 5 + 1 + 1 + 16 + 16
+    assert dollars_of(Usage(1, 2, 4, 8, 16), PRICES) == 5 + 1 + 1 + 16 + 16
 
 
 def test_more_files_and_more_kills_cost_more() -> None:
-    assert plan_requests(1000, 3).dollars() < plan_requests(2000, 3).dollars()
-    assert plan_requests(1000, 3).dollars() < plan_requests(1000, 8).dollars()
+    assert dollars_of(plan_requests(1000, 3)) < dollars_of(plan_requests(2000, 3))
+    assert dollars_of(plan_requests(1000, 3)) < dollars_of(plan_requests(1000, 8))
 
 
 def test_the_plan_has_the_requests_of_the_races_by_their_size() -> None:
     # Two rounds of three threads: creations, three requests of each upload, and entries; and ten objects.
-    assert race_requests(RaceSize(2, 3, 10)) == Requests(6 + 18 + 4 + 30 + 2, 4 + 3 + 30, 0, 6, 2)
+    assert race_requests(RaceSize(2, 3, 10)) == Usage(6 + 18 + 4 + 30 + 2, 4 + 3 + 30, 0, 6, 2)
     assert race_requests(FULL).s3_writes == 1506
-    assert plan_requests(1000, 3, QUICK).dollars() < plan_requests(1000, 3, FULL).dollars()
+    assert dollars_of(plan_requests(1000, 3, QUICK)) < dollars_of(plan_requests(1000, 3, FULL))
     assert plan_requests(60, 0).dynamodb_writes > 3 * FULL.rounds * FULL.racers
 
 
 def test_a_run_of_a_thousand_files_costs_cents() -> None:
-    assert 0.01 < plan_requests(1000, 8).dollars() < 0.25
+    assert 0.01 < dollars_of(plan_requests(1000, 8)) < 0.25
 
 
 def test_a_batch_takes_the_requests_that_were_measured() -> None:
-    assert batch_requests(2) == Requests(28, 24, 0, 8, 6)
+    assert batch_requests(2) == Usage(28, 24, 0, 8, 6)
 
 
 def test_requests_are_billed_by_class_and_deletes_are_free() -> None:
@@ -59,7 +60,7 @@ def test_requests_are_billed_by_class_and_deletes_are_free() -> None:
         "dynamodb.Request": 9,
         "sts.GetCallerIdentity": 11,
     }
-    assert billed_requests(counts) == Requests(7, 24, 3, 14, 7)
+    assert billed_requests(counts) == Usage(7, 24, 3, 14, 7)
     assert counts_by_service({"s3.GetObject": 1, "s3.PutObject": 2}) == {"S3": {"PutObject": 2, "GetObject": 1}}
 
 
