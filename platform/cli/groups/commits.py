@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tidegate.platform.cli.options import LakeFile, RunningHome
 from tidegate.platform.cli.terminal import command_console
-
-if TYPE_CHECKING:
-    from tidegate.platform.core.config.commits import Commits
+from tidegate.platform.core.config.commits import Commits
 
 commits = typer.Typer(no_args_is_help=True, help="How commits of Delta tables are coordinated.")
-
-
-class _To(Enum):
-    DYNAMODB = "dynamodb"
-    S3 = "s3"
 
 
 @commits.callback()
@@ -28,7 +20,7 @@ def commit() -> None:
 
 @commits.command()
 def migrate(
-    to: Annotated[_To, typer.Option(help="How commits shall be coordinated: `lake.commits` of lake.yaml.")],
+    to: Annotated[Commits, typer.Option(help="How commits shall be coordinated: `lake.commits` of lake.yaml.")],
     yes: Annotated[
         bool, typer.Option("--yes", help="Settle what is pending. Without it, the command only looks.")
     ] = False,
@@ -38,5 +30,4 @@ def migrate(
     """Move a lake between DynamoDB and S3's conditional writes while it works, one step at a time."""
     from tidegate.platform.cli.commands.commits_migrate import run_migrate
 
-    chosen: Commits = to.value
-    run_migrate(command_console(), chosen, lake, home, yes=yes)
+    run_migrate(command_console(), to, lake, home, yes=yes)

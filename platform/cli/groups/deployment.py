@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.options import AsJson, LakeFile, RunningHome
 from tidegate.platform.cli.terminal import command_console
-
-if TYPE_CHECKING:
-    from tidegate.platform.core.config.commits import Commits
+from tidegate.platform.core.config.commits import Commits
 
 deployment = typer.Typer()
-
-
-class _Commits(Enum):
-    DYNAMODB = "dynamodb"
-    S3 = "s3"
 
 
 @deployment.command()
@@ -123,8 +115,8 @@ def prove(
     files: Annotated[int, typer.Option(min=60, max=20_000, help="Number of files to land.")] = 1000,
     quick: Annotated[bool, typer.Option("--quick", help="Kill fewer workers, and race less.")] = False,
     commits: Annotated[
-        _Commits, typer.Option(help="How commits are coordinated: `lake.commits` of lake.yaml.")
-    ] = _Commits.DYNAMODB,
+        Commits, typer.Option(help="How commits are coordinated: `lake.commits` of lake.yaml.")
+    ] = "dynamodb",
     spark_remote: Annotated[
         str | None, typer.Option(help="A Spark server that runs, sc://host:port; default: one of the run's own.")
     ] = None,
@@ -156,8 +148,7 @@ def prove(
     if clean:
         done = run_prove_clean(console, home, run, (lambda _: True) if yes else ask_person)
     else:
-        way: Commits = commits.value
-        wish = Wish(files, quick, keep, with_names, report, budget, yes, home, way, spark_remote)
+        wish = Wish(files, quick, keep, with_names, report, budget, yes, home, commits, spark_remote)
         done = run_prove(console, wish, ask_person)
     if not done:
         raise typer.Exit(1)
