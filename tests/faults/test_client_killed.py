@@ -10,8 +10,8 @@ from tests.support.lakes.harness import OWN_STEPS, FaultLake, Watched
 from tests.support.servers.client import DEADLINE
 from tidegate.platform.bronze.run import SEAMS
 
-#: The seams at which a run is a separate process and gets a real SIGKILL, by kind of table. Elsewhere it dies in the
-#: test's process, which leaves the same objects (`Watched.dies_at`). Both are killed at their birth.
+#: The seams at which a run is a separate process and gets a real SIGKILL, by kind of table. Both are killed at their
+#: birth.
 SIGKILLED = {"reg": "decide", "load": "commit"}
 
 
@@ -23,18 +23,7 @@ def born(make_lake: Callable[..., FaultLake]) -> FaultLake:
     birth for each seam.
     """
     lake = make_lake(*SIGKILLED)
-    for table in lake.tables.values():
-        table.first_wave()
-    lake.take_in()
-    for seam in SEAMS:
-        killed = {kind: table.client(seam) for kind, table in lake.tables.items() if SIGKILLED[kind] == seam}
-        for kind, table in lake.tables.items():
-            if kind in killed:
-                killed[kind].wait_killed()
-            else:
-                table.dies_at(seam)
-    for table in lake.tables.values():
-        table.run()
+    lake.bear(SIGKILLED)
     return lake
 
 

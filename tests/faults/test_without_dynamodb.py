@@ -11,7 +11,6 @@ import pytest
 
 from tests.support.lakes.harness import FaultLake, FaultServers, Watched
 from tests.support.servers.client import DEADLINE
-from tidegate.platform.bronze.run import SEAMS
 from tidegate.platform.local.aws import LocalAws
 
 #: The seams at which a run is a separate process and gets a real SIGKILL, by kind of table.
@@ -40,18 +39,8 @@ def entries_of(table: Watched) -> int:
 
 def test_runs_die_at_every_seam_of_a_birth(make_lake: Callable[..., FaultLake]) -> None:
     lake = make_lake(*SIGKILLED)
+    lake.bear(SIGKILLED)
     for table in lake.tables.values():
-        table.first_wave()
-    lake.take_in()
-    for seam in SEAMS:
-        killed = {kind: table.client(seam) for kind, table in lake.tables.items() if SIGKILLED[kind] == seam}
-        for kind, table in lake.tables.items():
-            if kind in killed:
-                killed[kind].wait_killed()
-            else:
-                table.dies_at(seam)
-    for table in lake.tables.values():
-        table.run()
         table.check()
         assert entries_of(table) == 0
 

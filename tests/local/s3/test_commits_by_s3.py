@@ -15,7 +15,7 @@ from rich.console import Console
 
 from tests.support.log_store.delta_log import ENTRIES, DeltaLog, commit_file
 from tests.support.servers.client import wait_until
-from tests.support.servers.policed_aws import PolicedAws
+from tests.support.servers.policed_aws import PolicedAws, RoleAws
 from tidegate.platform.bronze.listener import RunListener
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
@@ -30,7 +30,7 @@ from tidegate.platform.cloud.statement import Statements
 from tidegate.platform.core.config.commits import Commits, log_store_class
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.intake.tick import take_in
-from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
+from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark.conf import SMALL_DATA
 from tidegate.platform.local.spark.server import SparkServer
@@ -46,17 +46,6 @@ TABLES: list[dict[str, Any]] = [
 STAGED = f".tmp/{commit_file(1)}.0b2f8b0e-4f6c-8b57-9c6e-2f2f0e6f1a11"
 CLASSIC = f".tmp/{commit_file(2)}.0b2f8b0e-4f6c-4b57-9c6e-2f2f0e6f1a11"
 COMMIT = '{"commitInfo": {"timestamp": 0, "operation": "TEST", "operationParameters": {}}}\n'
-
-
-class _Aws:
-    """The local AWS as seen by a role."""
-
-    def __init__(self, aws: LocalAws, proxy: PolicedAws, role: str) -> None:
-        self.endpoint = proxy.endpoint
-        self.environ = {**aws.environ, "AWS_ENDPOINT_URL": proxy.endpoint, "AWS_ACCESS_KEY_ID": role}
-
-    def queue_url(self, name: str) -> str:
-        return f"{self.endpoint}/{ACCOUNT}/{name}"
 
 
 @dataclass
@@ -105,17 +94,17 @@ def place(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Iter
     roles: dict[str, Statements] = {}
     with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
         proxy = stack.enter_context(PolicedAws(local_aws.endpoint, roles))
-        environ = _Aws(local_aws, proxy, "spark").environ
+        environ = RoleAws(local_aws, proxy, "spark").environ
         store = log_store_class("s3")
         server = SparkServer(folder / "spark", environ, port=0, memory="2g", log_store=store, conf=SMALL_DATA)
         stack.callback(server.stop)
         server.start(150)
-        made = Place(_Aws(local_aws, proxy, "dagster"), server, local_aws, proxy, roles)
+        made = Place(RoleAws(local_aws, proxy, "dagster"), server, local_aws, proxy, roles)
         more = {"lake": {"commits": "s3"}, "discovery": False}
         more |= {"queues": [{"url": made.aws.queue_url(f"events-{NAME}"), "dlq": f"events-{NAME}-dlq"}]}
         made.lake = TestLake(made, folder, NAME, TABLES, more)  # type: ignore[arg-type]
         made.policies_for("s3")
-        user = {**_Aws(local_aws, proxy, "operator").environ, **server.remote.environ}
+        user = {**RoleAws(local_aws, proxy, "operator").environ, **server.remote.environ}
         for name, value in {**user, "TIDEGATE_LAKE": str(made.lake.path)}.items():
             patch.setenv(name, value)
         patch.chdir(folder)

@@ -27,7 +27,7 @@ from rich.console import Console
 
 from tests.support.lakes.inventory import Line, deliver
 from tests.support.servers.client import wait_until
-from tests.support.servers.policed_aws import Asked, PolicedAws
+from tests.support.servers.policed_aws import Asked, PolicedAws, RoleAws
 from tidegate.assets.health.asset import report_health
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
@@ -119,22 +119,11 @@ SPARED = {
 }
 
 
-class _Aws:
-    """The local AWS as seen under a policy."""
-
-    def __init__(self, aws: LocalAws, proxy: PolicedAws, key: str) -> None:
-        self.endpoint = proxy.endpoint
-        self.environ = {**aws.environ, "AWS_ENDPOINT_URL": proxy.endpoint, "AWS_ACCESS_KEY_ID": key}
-
-    def queue_url(self, name: str) -> str:
-        return f"{self.endpoint}/{ACCOUNT}/{name}"
-
-
 class _Stack:
     """The stack of a test lake. Buckets and queues are created without a policy."""
 
     def __init__(self, aws: LocalAws, proxy: PolicedAws, server: SparkServer) -> None:
-        self.aws, self.spark, self._direct = _Aws(aws, proxy, "dagster"), server, aws
+        self.aws, self.spark, self._direct = RoleAws(aws, proxy, "dagster"), server, aws
 
     def clients(self) -> Clients:
         return Clients.connect(self._direct.endpoint, REGION, key="test", secret="test")
@@ -302,7 +291,7 @@ def course(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Ite
     roles: dict[str, Statements] = {}
     with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
         proxy = stack.enter_context(PolicedAws(local_aws.endpoint, roles))
-        environ = _Aws(local_aws, proxy, "spark").environ
+        environ = RoleAws(local_aws, proxy, "spark").environ
         server = SparkServer(folder / "spark", environ, port=0, memory="2g", conf=SMALL_DATA)
         stack.callback(server.stop)
         server.start(150)
@@ -330,7 +319,11 @@ def course(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Ite
             spec.name: handles.delta.session.sql(f"SELECT 1 FROM bronze.{spec.name}").count()
             for spec in lake.config.tables
         }
-        user = {**_Aws(local_aws, proxy, "operator").environ, **server.remote.environ, "TIDEGATE_LAKE": str(lake.path)}
+        user = {
+            **RoleAws(local_aws, proxy, "operator").environ,
+            **server.remote.environ,
+            "TIDEGATE_LAKE": str(lake.path),
+        }
         for name, value in user.items():
             patch.setenv(name, value)
         patch.chdir(folder)

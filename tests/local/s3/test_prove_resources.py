@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -246,35 +247,40 @@ def test_a_run_that_was_kept_is_removed_only_by_its_name_and_after_a_question(
     assert "5 resources of 1 run removed. Queues and tables were searched in us-east-1 only" in text(said)
 
 
+@contextmanager
+def proof_until(stage: str, home: Path) -> Iterator[tuple[CommandProcess, RunNames]]:
+    """Yield a small run of the command that has begun a stage, and its names."""
+    given = ("--quick", "--files", "60", "--yes", "--home", str(home), "--report", str(home.parent))
+    with CommandProcess(home.parent / "log", "prove", *given, small=True, cwd=home.parent) as running:
+        running.wait_for(stage, 90)
+        (id,) = [path.name for path in home.iterdir()]
+        yield running, RunNames(id)
+
+
 def test_a_run_that_is_killed_leaves_what_clean_removes(
     policed: PolicedAws, environ: dict[str, str], tmp_path: Path
 ) -> None:
     home, own = tmp_path / "runs", resources(policed)
-    given = ("--quick", "--files", "60", "--yes", "--home", str(home), "--report", str(tmp_path))
-    with CommandProcess(tmp_path / "log", "prove", *given, small=True, cwd=tmp_path) as running:
-        running.wait_for("Wave 1: workers", 90)
-        (id,) = [path.name for path in home.iterdir()]
-        names = RunNames(id)
+    with proof_until("Wave 1: workers", home) as (running, names):
         said = console()
         assert clean(said, home)
-        assert f"the run {id} lives on this machine" in text(said)
-        with pytest.raises(CommandError, match=f"the run {id} lives on this machine: stop it with Ctrl-C"):
-            clean(said, home, id)
+        assert f"the run {names.id} lives on this machine" in text(said)
+        with pytest.raises(CommandError, match=f"the run {names.id} lives on this machine: stop it with Ctrl-C"):
+            clean(said, home, names.id)
         running.kill()
     assert own.s3.list_objects_v2(Bucket=names.landing)["KeyCount"] > 30
     assert clean(said, home)
     assert own.remains(names) == []
     assert "5 resources of 1 run removed" in text(said)
-    assert not (home / id / "lake.yaml").exists()
+    assert not (home / names.id / "lake.yaml").exists()
 
 
+# The end of the run has a deadline of its own.
+@pytest.mark.timeout(400)
 def test_a_run_that_is_interrupted_removes_what_it_made(
     policed: PolicedAws, environ: dict[str, str], tmp_path: Path
 ) -> None:
     home, own = tmp_path / "runs", resources(policed)
-    given = ("--quick", "--files", "60", "--yes", "--home", str(home), "--report", str(tmp_path))
-    with CommandProcess(tmp_path / "log", "prove", *given, small=True, cwd=tmp_path) as running:
-        running.wait_for("Racing", 90)
-        (id,) = [path.name for path in home.iterdir()]
+    with proof_until("Racing", home) as (running, names):
         assert running.end(deadline=240.0) == 130, running.output
-    assert own.remains(RunNames(id)) == []
+    assert own.remains(names) == []

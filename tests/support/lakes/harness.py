@@ -7,7 +7,7 @@ import itertools
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -23,7 +23,7 @@ from tests.support.servers.client import DEADLINE, Client, wait_until
 from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Hold
 from tidegate.platform.bronze.options import RunOptions
-from tidegate.platform.bronze.run import BatchResult, run_table
+from tidegate.platform.bronze.run import SEAMS, BatchResult, run_table
 from tidegate.platform.core.bronze.hint import Hint, Rebuild, Redriven, Replacement
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.config.commits import Commits, log_store_class
@@ -185,6 +185,26 @@ class FaultLake(TestLake):
         client = Client(name, self.folder, environ, self.key(table), seam, rounds, merging)
         self.clients_started.append(client)
         return client
+
+    def bear(self, sigkilled: Mapping[str, str]) -> None:
+        """Let the tables be born by runs that died, each one step later, and then by one that lives.
+
+        Args:
+            sigkilled: the seam at which a run is a separate process and gets a real SIGKILL, by table. Elsewhere it
+                dies in this process, which leaves the same objects (`Watched.dies_at`).
+        """
+        for table in self.tables.values():
+            table.first_wave()
+        self.take_in()
+        for seam in SEAMS:
+            killed = {name: table.client(seam) for name, table in self.tables.items() if sigkilled[name] == seam}
+            for name, table in self.tables.items():
+                if name in killed:
+                    killed[name].wait_killed()
+                else:
+                    table.dies_at(seam)
+        for table in self.tables.values():
+            table.run()
 
     def disturbed(self) -> Lake:
         """Handle of a run in this process, with the proxy as S3 and without retries. Its session is that of `lake`."""

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from tests.support.servers.aws_calls import CALLS, Need
 from tests.support.servers.fault_proxy import Answer, FaultProxy, Request
 from tidegate.platform.cloud.statement import Statements, permits
-from tidegate.platform.local.aws import ACCOUNT, REGION
+from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
 
 _SIGNED_BY = re.compile(r"Credential=([^/]+)/")
 _DELETED = re.compile(rb"<Key>(.*?)</Key>", re.DOTALL)
@@ -168,6 +168,24 @@ class PolicedAws(FaultProxy):
             if holds[need.only]
             for resource in on[need.on]
         ]
+
+
+class RoleAws:
+    """The local AWS as a role sees it: through the proxy.
+
+    Args:
+        aws: the local AWS.
+        proxy: in front of it.
+        role: the access key that it signs with.
+    """
+
+    def __init__(self, aws: LocalAws, proxy: PolicedAws, role: str) -> None:
+        self.endpoint = proxy.endpoint
+        self.environ = {**aws.environ, "AWS_ENDPOINT_URL": proxy.endpoint, "AWS_ACCESS_KEY_ID": role}
+
+    def queue_url(self, name: str) -> str:
+        """Return the URL of a queue."""
+        return f"{self.endpoint}/{ACCOUNT}/{name}"
 
 
 def _operation(request: Request) -> tuple[str, dict[str, list[str]]]:

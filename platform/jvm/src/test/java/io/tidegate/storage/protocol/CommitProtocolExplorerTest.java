@@ -92,7 +92,7 @@ class CommitProtocolExplorerTest {
                   "R", Participants.reader(maker)),
               Map.of(),
               new Mutant("conditional create", "version 1 changed from F to A", (step, name, entries, files, elsewhere) ->
-                  new Ours(step, name, entries, new LookThenWrite(files), elsewhere))),
+                  new Ours(step, name, entries, new Participants.LookThenWrite(files), elsewhere))),
           new Scene(
               "C3: staged bytes go before the entry is completed",
               world(0, 0, 0, 0),
@@ -325,38 +325,6 @@ class CommitProtocolExplorerTest {
     explorer.late(Set.of("cleaner", "sweeper"));
     scene.classic().forEach(explorer::classic);
     return explorer;
-  }
-
-  /** What {@code FileSystem.create(path, overwrite=false)} is on S3A. */
-  private record LookThenWrite(CommitFiles files) implements CommitFiles {
-    @Override
-    public SortedSet<Long> versionsFrom(long first) throws IOException {
-      return files.versionsFrom(first);
-    }
-
-    @Override
-    public byte[] read(String name) throws IOException {
-      return files.read(name);
-    }
-
-    @Override
-    public void write(String name, byte[] content) throws IOException {
-      files.write(name, content);
-    }
-
-    @Override
-    public boolean create(String name, byte[] content) throws IOException {
-      if (files.read(name) != null) {
-        return false;
-      }
-      files.write(name, content);
-      return true;
-    }
-
-    @Override
-    public void delete(String name) throws IOException {
-      files.delete(name);
-    }
   }
 
   /** Delta's own completion, which does not check what the entry is by then. */

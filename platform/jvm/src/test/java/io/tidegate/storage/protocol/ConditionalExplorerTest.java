@@ -9,11 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tidegate.storage.protocol.Participants.Ours;
 import io.tidegate.storage.protocol.Participants.Publisher;
-import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.SortedSet;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
@@ -82,7 +80,7 @@ class ConditionalExplorerTest {
 
   private static final Mutant CONDITION =
       new Mutant("the condition", "version 2 changed from F to B", files ->
-          new ConditionalCommit("t", new Overwriting(files)));
+          new ConditionalCommit("t", new Participants.LookThenWrite(files)));
 
   private static final List<Scene> SCENES =
       List.of(
@@ -195,37 +193,5 @@ class ConditionalExplorerTest {
       assertNotNull(violation);
       assertTrue(violation.startsWith(scene.mutant().violation()), violation);
     }));
-  }
-
-  /** Looks first, and writes then: what {@code create(path, overwrite=false)} is on S3A. */
-  private record Overwriting(CommitFiles files) implements CommitFiles {
-    @Override
-    public SortedSet<Long> versionsFrom(long first) throws IOException {
-      return files.versionsFrom(first);
-    }
-
-    @Override
-    public byte[] read(String name) throws IOException {
-      return files.read(name);
-    }
-
-    @Override
-    public void write(String name, byte[] content) throws IOException {
-      files.write(name, content);
-    }
-
-    @Override
-    public boolean create(String name, byte[] content) throws IOException {
-      if (files.read(name) != null) {
-        return false;
-      }
-      files.write(name, content);
-      return true;
-    }
-
-    @Override
-    public void delete(String name) throws IOException {
-      files.delete(name);
-    }
   }
 }

@@ -170,8 +170,14 @@ final class Participants {
     };
   }
 
-  /** What the SDK of AWS is to a create: an answer that does not come is asked for again. */
-  private record Repeated(CommitFiles files) implements CommitFiles {
+  /** Files of which a subclass changes some requests. */
+  private abstract static class Changed implements CommitFiles {
+    final CommitFiles files;
+
+    Changed(CommitFiles files) {
+      this.files = files;
+    }
+
     @Override
     public SortedSet<Long> versionsFrom(long first) throws IOException {
       return files.versionsFrom(first);
@@ -188,6 +194,18 @@ final class Participants {
     }
 
     @Override
+    public void delete(String name) throws IOException {
+      files.delete(name);
+    }
+  }
+
+  /** What the SDK of AWS is to a create: an answer that does not come is asked for again. */
+  private static final class Repeated extends Changed {
+    Repeated(CommitFiles files) {
+      super(files);
+    }
+
+    @Override
     public boolean create(String name, byte[] content) throws IOException {
       try {
         return files.create(name, content);
@@ -195,10 +213,21 @@ final class Participants {
         return files.create(name, content);
       }
     }
+  }
+
+  /** Looks first, and writes then: what {@code FileSystem.create(path, overwrite=false)} is on S3A. */
+  static final class LookThenWrite extends Changed {
+    LookThenWrite(CommitFiles files) {
+      super(files);
+    }
 
     @Override
-    public void delete(String name) throws IOException {
-      files.delete(name);
+    public boolean create(String name, byte[] content) throws IOException {
+      if (files.read(name) != null) {
+        return false;
+      }
+      files.write(name, content);
+      return true;
     }
   }
 
