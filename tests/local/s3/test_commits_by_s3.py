@@ -104,6 +104,8 @@ def place(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Iter
         more |= {"queues": [{"url": made.aws.queue_url(f"events-{NAME}"), "dlq": f"events-{NAME}-dlq"}]}
         made.lake = TestLake(made, folder, NAME, TABLES, more)  # type: ignore[arg-type]
         made.policies_for("s3")
+        # Closed before the server stops: at its exit a process asks a server that is gone for ten minutes.
+        made.lake.lake = stack.enter_context(made.lake.resource.open_lake())
         user = {**RoleAws(local_aws, proxy, "operator").environ, **server.remote.environ}
         for name, value in {**user, "TIDEGATE_LAKE": str(made.lake.path)}.items():
             patch.setenv(name, value)
