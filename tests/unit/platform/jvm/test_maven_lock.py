@@ -108,9 +108,8 @@ def test_the_build_compares_before_and_after_without_any_package(tmp_path: Path)
     assert (done.returncode, done.stderr.count("error: ")) == (1, 1)
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     rules = [rule for rule in makefile.split("\n\n") if "$(MAVEN)" in rule and " package" in rule]
-    assert len(rules) == 5
-    for rule in rules:
-        assert "$(LOCK) check" in rule, rule
+    assert rules != []
+    assert [rule for rule in rules if "$(LOCK) check" not in rule] == []
 
 
 def test_each_build_takes_its_jars_from_the_repository_that_is_compared() -> None:
