@@ -14,6 +14,7 @@ from typing import Any
 
 from tidegate.platform.core.costs.usage import Usage
 from tidegate.platform.lake.aws.clients import Aws
+from tidegate.platform.lake.aws.direct_calls import REQUESTED
 
 #: Operations of S3 that are billed as reads. DELETEs are free. All others are writes.
 _S3_READS = ("GetObject", "HeadObject", "HeadBucket", "GetObjectTagging", "GetBucketTagging")
@@ -45,6 +46,7 @@ class Meter:
         service = client.meta.service_model.service_name
         client.meta.events.register(f"request-created.{service}", self._note_begin)
         client.meta.events.register(f"response-received.{service}", self._note_end)
+        client.meta.events.register(f"{REQUESTED}.{service}", self._note_direct)
 
     def add(self, other: Mapping[str, int]) -> None:
         """Add the counts of another process."""
@@ -56,6 +58,12 @@ class Meter:
         request.context[_BEGUN] = (name, time.monotonic())
         with self._noting:
             self.counts[name] += 1
+
+    def _note_direct(self, operation_name: str, seconds: float, event_name: str, **_: Any) -> None:
+        name = f"{event_name.split('.')[1]}.{operation_name}"
+        with self._noting:
+            self.counts[name] += 1
+            self.seconds.setdefault(name, []).append(seconds)
 
     def _note_end(self, context: Mapping[str, Any], **_: Any) -> None:
         if begun := context.get(_BEGUN):

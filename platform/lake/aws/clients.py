@@ -15,13 +15,16 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.loaders import Loader
 from botocore.session import Session
 
+from tidegate.platform.lake.aws.direct_calls import FREQUENT, DirectClient
+
 #: Connections of one client: as many as its widest thread pool has threads. Every further connection is opened for
 #: one request only.
 _CONNECTIONS = {"sqs": 256}
 _FEWER_CONNECTIONS = 64
-#: Services that a tick sends many requests in few seconds, and Glue, which follows a commit. If one of them does not
-#: answer, the next tick or run asks again. A receive waits for four seconds at most. STS only names a caller.
-_QUICK = ("sqs", "sns", "resourcegroupstaggingapi", "cloudwatch", "glue", "sts")
+#: Services that a tick sends many requests in few seconds, and Glue, which follows a commit, with the seconds that an
+#: answer may take. If one of them does not answer, the next tick or run asks again. A receive waits for four seconds at
+#: most, and is asked once more often than others (`DirectClient`). STS only names a caller.
+_QUICK = {"sqs": 6, "sns": 10, "resourcegroupstaggingapi": 10, "cloudwatch": 10, "glue": 10, "sts": 10}
 
 
 class _Descriptions(Loader):
@@ -76,8 +79,8 @@ class Aws:
     def quick_client(self, service: str, region: str | None = None) -> Any:
         """Return a client of a service in a region; None for the region of the credentials.
 
-        It tries twice, so that a queue or topic that does not answer is recognized within half a minute, and usually
-        at once.
+        It tries twice, or three times for a receive, so that a queue or topic that does not answer is recognized within
+        half a minute, and usually at once.
         """
         here = replace(self, region_name=region) if region else self
         return replace(here, max_attempts=min(1, self.max_attempts)).client(service)
@@ -88,7 +91,9 @@ class Aws:
 
     def session(self) -> boto3.session.Session:
         """Return a session with the region and the credentials that are found now."""
-        core = Session()
+        return self._session_on(Session())
+
+    def _session_on(self, core: Session) -> boto3.session.Session:
         core.register_component("data_loader", _DESCRIPTIONS)
         return boto3.session.Session(
             botocore_session=core,
@@ -112,9 +117,10 @@ class Aws:
 
     def client(self, service: str) -> Any:
         """Return a thread-safe client of a service (`s3`, `sqs`)."""
-        make: Any = self.session().client  # boto3-stubs types it per service name; here the name is a variable
-        connect, read = (3, 10) if service in _QUICK else (10, 60)
-        return make(
+        core = Session()
+        make: Any = self._session_on(core).client  # boto3-stubs types it per service name; here the name is a variable
+        connect, read = (3, _QUICK[service]) if service in _QUICK else (10, 60)
+        client = make(
             service,
             use_ssl=self.use_ssl,
             verify=self.verify,
@@ -126,6 +132,11 @@ class Aws:
                 retries={"mode": "standard", "max_attempts": self.max_attempts},
             ),
         )
+        credentials = core.get_credentials()
+        if service not in FREQUENT or credentials is None:
+            return client
+        own_list = core.get_config_variable("ca_bundle")
+        return DirectClient(client, credentials, own_list if self.verify is None else self.verify)
 
 
 @cache
