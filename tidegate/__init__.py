@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tidegate.platform.core.config.load import LakeConfigError, load_lake
     from tidegate.platform.core.errors import ConfigurationError, DataError, TidegateError, UnavailableError
     from tidegate.platform.definitions import build_definitions
+    from tidegate.platform.intake.lambda_function import lambda_handler
     from tidegate.platform.inventory.entered_inventories import inventory_as_of
     from tidegate.resources.lake_resource import LakeResource
 
@@ -36,6 +37,7 @@ __all__ = [
     "bronze_key",
     "build_definitions",
     "inventory_as_of",
+    "lambda_handler",
     "load_lake",
     "silver_key",
 ]
@@ -48,6 +50,7 @@ _MODULES = {
     "platform.core.config.load": ("LakeConfigError", "load_lake"),
     "platform.core.errors": ("ConfigurationError", "DataError", "TidegateError", "UnavailableError"),
     "platform.definitions": ("build_definitions",),
+    "platform.intake.lambda_function": ("lambda_handler",),
     "platform.inventory.entered_inventories": ("inventory_as_of",),
     "resources.lake_resource": ("LakeResource",),
 }

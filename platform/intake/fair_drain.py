@@ -11,16 +11,10 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 
-from tidegate.platform.core.routing.event_type import tags_refused
-from tidegate.platform.intake.event_typing import EventTyping
-from tidegate.platform.intake.forwarded_messages import Forwards
 from tidegate.platform.intake.intake_result import IntakeResult
-from tidegate.platform.intake.known_tables import KnownTables
-from tidegate.platform.intake.message_routing import parse_messages, reject_message
-from tidegate.platform.intake.row_objects import write_row_objects
+from tidegate.platform.intake.message_taking import MessageTaking
 from tidegate.platform.intake.store_and_delete import store_and_delete
 from tidegate.platform.lake.aws.drain import DrainLimits
-from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake
 
@@ -47,8 +41,7 @@ class FairDrain:
         # A single queue gets one long poll. With several queues, the first message in any of them ends the wait.
         rounds = patience * listeners // max(1, queues)
         self._polls, self._poll = (1, patience) if queues == 1 else (max(1, min(patience, rounds)), 1)
-        self._known = KnownTables(lake)
-        self._typing, self._forwards = EventTyping(lake), Forwards(lake)
+        self._taking = MessageTaking(lake)
         self._total, self._over, self._answered = IntakeResult(), False, set[str]()
         self._lock = threading.Lock()
 
@@ -115,40 +108,15 @@ class FairDrain:
             patience=self._poll,
             hold=self._hold - self.elapsed,
             limits=limits,
-            attributes=(*self._forwards.attributes, *self._typing.attributes),
+            attributes=self._taking.attributes,
         )
         with closing(chunks):
             for messages in chunks:
-                taken, intake = self._route_messages(queue, messages)
+                taken, intake = self._taking.route_messages(queue.name, messages)
                 store_and_delete(self._lake, queue, taken, intake)
                 received += len(messages)
                 self._count(intake)
         return received
-
-    def _route_messages(self, queue: Queue, messages: Sequence[Message]) -> tuple[Sequence[Message], IntakeResult]:
-        """Return the messages that can be taken, and what they brought."""
-        if table := self._lake.config.table_of_rows(queue.name):
-            return messages, write_row_objects(messages, table, self._lake.store.objects)
-        parsed = parse_messages(messages)
-        opened = self._typing.open_messages(parsed)
-        types = self._typing.find_types(opened)
-        if types.refused:
-            parsed = [parsed_message for parsed_message in parsed if parsed_message.message.id not in types.refused]
-            opened = [message for message in opened if message.id not in types.refused]
-        made = self._forwards.build_messages(opened, types.by_event)
-        if made.stumbled:
-            parsed = [
-                reject_message(parsed_message.message, made.stumbled[parsed_message.message.id])
-                if parsed_message.message.id in made.stumbled
-                else parsed_message
-                for parsed_message in parsed
-            ]
-        intake = self._known.route_messages(parsed)
-        intake.add_types(types.by_event)
-        intake.outgoing = made.outgoing
-        if types.refused:
-            intake.left = [_describe_left_messages(queue.name, list(types.refused.values()))]
-        return [parsed_message.message for parsed_message in parsed], intake
 
     def _count(self, intake: IntakeResult) -> None:
         # They are stored by now. A body has up to a megabyte, and a tick up to twenty thousand of them.
@@ -158,11 +126,6 @@ class FairDrain:
         with self._lock:
             if not self._over:
                 self._total.add(intake)
-
-
-def _describe_left_messages(queue: str, reasons: Sequence[str]) -> str:
-    many = f"{len(reasons)} messages stay" if len(reasons) > 1 else "a message stays"
-    return f"{many} in the queue {queue}: {tags_refused(reasons[0])}"
 
 
 class QueueOrder:

@@ -32,17 +32,26 @@ def store_and_delete(lake: Lake, queue: Queue, messages: Sequence[Message], inta
     Raises:
         Exception: S3 did not store an object. No message is deleted then.
     """
-    _store(lake, queue.name, intake)
+    store(lake, queue.name, intake)
     queue.delete(messages)
 
 
-def _store(lake: Lake, queue: str, intake: IntakeResult) -> None:
-    config, store = lake.config, lake.store
-    store.inbox.put(manifests(config, intake.hints))
+def store(lake: Lake, queue: str, intake: IntakeResult) -> None:
+    """Store what messages of a queue brought, in the order that `store_and_delete` needs.
+
+    Args:
+        queue: the name of the queue.
+        intake: what they brought. The name of the queue is added to its events without a table.
+
+    Raises:
+        Exception: S3 did not store an object. No message may be deleted then.
+    """
+    config, rooms = lake.config, lake.store
+    rooms.inbox.put(manifests(config, intake.hints))
     if intake.held:
-        store.held.keep(manifests(config, intake.held))
+        rooms.held.keep(manifests(config, intake.held))
     if intake.outgoing:
-        store.outbox.put((Lane(route), messages) for route, messages in intake.outgoing.items())
+        rooms.outbox.put((Lane(route), messages) for route, messages in intake.outgoing.items())
     seam("intake-stored")
 
     rows = config.table_of_rows(queue)
@@ -51,13 +60,13 @@ def _store(lake: Lake, queue: str, intake: IntakeResult) -> None:
 
     def keep(reject: Reject) -> str:
         known = (reject.event_id, reject.raw, reject.reason)
-        return store.quarantine.keep_message(*known, home, reject.origin, reject.attributes)
+        return rooms.quarantine.keep_message(*known, home, reject.origin, reject.attributes)
 
     intake.unrouted = [replace(event, queue=queue) for event in intake.unrouted]
     for reject, address in zip(intake.rejects, parallel(keep, intake.rejects), strict=True):
         intake.unrouted.append(Unrouted(reject.event_id, "malformed", queue, Detail(address), reject.reason))
     if intake.counters:
-        store.intake_log.put(intake.counters, intake.unrouted)
+        rooms.intake_log.put(intake.counters, intake.unrouted)
 
 
 def manifests(config: LakeConfig, hints: Mapping[TableKey, list[Hint]]) -> list[Manifest]:

@@ -25,6 +25,8 @@ _PATIENCE = 4.0
 #: Queues that are polled in parallel. With this many, each of 800 idle queues gets a long poll of one second within a
 #: tick's receives.
 _LISTENERS = 64
+#: Seconds after which an entry of the intake log is there, unless its writer has trouble with S3.
+_SETTLED = 10.0
 #: Queues that failed at their last receive have their own threads, and a tick waits this long for them.
 _TROUBLED_LISTENERS, _TROUBLED_WAIT = 16, 2.0
 
@@ -104,6 +106,23 @@ def listen(
         total.add(more)
     total.left += _release_held(lake, held) if held else []
     return total
+
+
+def follow_processes(lake: Lake, last: str, held: HeldEvents) -> tuple[str, IntakeResult]:
+    """Return what processes and functions have taken in that has no table, for a lake whose queues they drain.
+
+    Their hints are in the inbox.
+
+    Args:
+        last: what the last call returned as its first value; empty at the first call.
+        held: releases events of folders that waited for a day with room.
+    """
+    total = IntakeResult()
+    last, entries = lake.store.intake_log.entries_after(last, time.time() - _SETTLED)
+    for entry in entries:
+        total.add(IntakeResult(counters=dict(entry.counters), unrouted=list(entry.unrouted)))
+    total.left = _release_held(lake, held)
+    return last, total
 
 
 def _release_held(lake: Lake, held: HeldEvents) -> list[str]:

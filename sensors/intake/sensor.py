@@ -17,7 +17,9 @@ from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.intake.fair_drain import QueueOrder
 from tidegate.platform.intake.held_events import HeldEvents
-from tidegate.platform.intake.tick import listen
+from tidegate.platform.intake.intake_result import IntakeResult
+from tidegate.platform.intake.tick import follow_processes, listen
+from tidegate.platform.lake.lake import Lake
 from tidegate.resources.lake_resource import LakeResource, with_lake
 from tidegate.sensors.intake.run_requests import bronze_requests
 from tidegate.sensors.intake.unrouted_report import evaluate_checks, log_lines
@@ -29,7 +31,7 @@ INBOX_SECONDS = 12.0
 
 
 def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDefinition:
-    """Build the sensor that drains the queues and requests bronze runs.
+    """Build the sensor that drains the queues, unless processes do, and requests bronze runs.
 
     Partitions and run requests follow from the inbox's listing, never from the messages of the tick. So a tick that
     timed out has not lost its writes, and the next tick continues from them. The cursor contains where the last tour of
@@ -48,22 +50,22 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
         jobs=jobs,
         minimum_interval_seconds=config.intake.every,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Drains SQS into the lake's inbox and requests a bronze run for every table whose window is over.",
+        description="Drains SQS into the inbox, unless processes do, and requests the runs of tables whose window is over.",
     )
     @with_lake(names.resource)
     def intake(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:
         handles, log = lake.open(), RunLog(context.log)
         _end_dead_runs(dead, context, log)
-        taken = listen(handles, order=order, held=held)
-        now = datetime.now(UTC).timestamp()
         before = json.loads(context.cursor or "{}")
+        taken, entry = _take_in(handles, order, held, str(before.get("entry", "")))
+        now = datetime.now(UTC).timestamp()
         # Its own time budget: the inbox is read however long the queues took.
         until = time.monotonic() + INBOX_SECONDS
         due_tables, requests = bronze_requests(handles, context.instance, now, str(before.get("last", "")), until)
         wanted = {*due_tables.seen, *(spec.table_key.encode() for spec in config.tables)}
         unknown = sorted(wanted - names.known_tables(context.instance))
         summary = (
-            f"received {taken.received} events, {sum(taken.counters.values())} of them no table's; "
+            f"{_describe_events(taken, handles.config)}; "
             f"{'' if due_tables.whole else 'at least '}{due_tables.hints} hints wait for {len(due_tables.seen)} tables"
         )
         log.info(summary)
@@ -81,13 +83,28 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
                 raise error
         return dg.SensorResult(
             asset_events=verdicts.evaluations,
-            cursor=json.dumps({**json.loads(verdicts.cursor), "last": due_tables.last}),
+            cursor=json.dumps({**json.loads(verdicts.cursor), "last": due_tables.last, "entry": entry}),
             run_requests=requests,
             dynamic_partitions_requests=[names.tables.build_add_request(unknown)] if unknown else [],
             skip_reason=None if requests else dg.SkipReason(summary),
         )
 
     return intake
+
+
+def _take_in(lake: Lake, order: QueueOrder, held: HeldEvents, entry: str) -> tuple[IntakeResult, str]:
+    """Drain the queues, or read what processes that drain them have taken in since an entry of the intake log."""
+    if lake.config.intake.by == "sensor":
+        return listen(lake, order=order, held=held), entry
+    last, taken = follow_processes(lake, entry, held)
+    return taken, last
+
+
+def _describe_events(taken: IntakeResult, config: LakeConfig) -> str:
+    without = sum(taken.counters.values())
+    if config.intake.by == "sensor":
+        return f"received {taken.received} events, {without} of them no table's"
+    return f"processes received the events, {without} more of them no table's"
 
 
 def _end_dead_runs(dead: DeadRuns, context: dg.SensorEvaluationContext, log: RunLog) -> None:

@@ -20,9 +20,9 @@ from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.session import probe
 from tidegate.platform.lake.sql_names import SqlNames
+from tidegate.platform.local.process.health import HealthPages, ServerHealth
 from tidegate.platform.local.process.signals import wait_for_signal
 from tidegate.platform.local.spark.deployment_server import DeployedServer, DeployedSettings, lake_settings
-from tidegate.platform.local.spark.health import HealthPages, ServerHealth
 from tidegate.platform.local.spark.server_settings import properties_text
 
 _PROBE_SECONDS = 10.0

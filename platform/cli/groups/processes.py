@@ -98,6 +98,21 @@ def spark(
 
 
 @processes.command()
+def intake(
+    health_host: Annotated[str, typer.Option(help="Address of /readyz and /livez.")] = "127.0.0.1",
+    health_port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of /readyz and /livez, 0 for a free one.")
+    ] = 0,
+    lake: LakeFile = None,
+    home: RunningHome = None,
+) -> None:
+    """Drain the queues of your lake.yaml, as one of several processes, until Ctrl-C or SIGTERM."""
+    from tidegate.platform.cli.commands.intake import run_intake
+
+    run_intake(command_console(), lake, home, health_host, health_port)
+
+
+@processes.command()
 def webhook(
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for every network.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port for the senders, 0 for a free one.")] = 8080,

@@ -74,8 +74,11 @@ class LakeSpec(Model):
 
 
 class IntakeSpec(Model):
-    """Budget of one tick of the intake sensor."""
+    """Who drains the queues, and the budget of one tick."""
 
+    by: Literal["sensor", "processes"] = "sensor"
+    """`sensor`: each tick of the sensor `intake` drains the queues. `processes`: `tidegate intake`, in any number of
+    processes, or a function of AWS Lambda does. The sensor then only reads what they wrote."""
     seconds: Annotated[float, Field(gt=0, le=50)] = 20
     """Four thirds of the seconds for which a tick receives messages. Dagster ends a tick after 60 seconds."""
     events: Annotated[int, Field(ge=1)] = 20_000
@@ -187,7 +190,7 @@ class LakeConfig(TableDefaults):
     buckets: Annotated[tuple[Bucket, ...], Field(min_length=1)]
     """Source buckets. Events of other buckets are counted and ignored."""
     intake: IntakeSpec = IntakeSpec()
-    """Budget of one tick of the intake sensor."""
+    """Who drains the queues, and the budget of one tick."""
     discovery: Annotated[
         DiscoverySpec | None, BeforeValidator(_discovery, json_schema_input_type=bool | DiscoverySpec)
     ] = DiscoverySpec()

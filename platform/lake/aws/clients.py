@@ -23,7 +23,7 @@ _CONNECTIONS = {"sqs": 256}
 _FEWER_CONNECTIONS = 64
 #: Services that a tick sends many requests in few seconds, and Glue, which follows a commit, with the seconds that an
 #: answer may take. If one of them does not answer, the next tick or run asks again. A receive waits for four seconds at
-#: most, and is asked once more often than others (`DirectClient`). STS only names a caller.
+#: most, and is repeated once by boto3 and once before (`DirectClient`). STS only names a caller.
 _QUICK = {"sqs": 6, "sns": 10, "resourcegroupstaggingapi": 10, "cloudwatch": 10, "glue": 10, "sts": 10}
 
 

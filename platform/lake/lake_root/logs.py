@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice, takewhile
 from typing import Any
 
 from ulid import ULID
@@ -13,6 +14,10 @@ from ulid import ULID
 from tidegate.platform.core.routing.unrouted_events import Unrouted
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.threads import parallel
+
+_DAY_SECONDS = 24 * 3600
+#: Entries that one call reads. The next one continues.
+_MAX_ENTRIES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +56,40 @@ class IntakeLog:
 
     def entries(self, day: str | None = None) -> Iterator[IntakeEntry]:
         """Read the entries of a day (yyyy-mm-dd, UTC), or all entries."""
-        objects, bucket = self._root.objects, self._root.bucket
         prefix = self._root.key("intake", *([day] if day else []), "")
-        keys = [item.key for item in objects.list_under(bucket, prefix)]
+        return self._read([item.key for item in self._root.objects.list_under(self._root.bucket, prefix)])
+
+    def entries_after(self, last: str, before: float) -> tuple[str, list[IntakeEntry]]:
+        """Read entries that other processes wrote. Returns the key of the newest one, and at most a thousand.
+
+        Args:
+            last: what the last call returned; empty for the entries of the last day.
+            before: epoch seconds; later entries are left for the next call. An entry that was begun earlier than
+                others may be there later than these, so the time should be some seconds ago.
+        """
+        since = datetime.fromtimestamp(before - _DAY_SECONDS, UTC).strftime("%Y-%m-%d")
+        after = last or self._root.key("intake", since, "")
+        listed = self._root.objects.list_under(self._root.bucket, self._root.key("intake", ""), after)
+        # A file that a person has put there is no entry.
+        named = ((item.key, at) for item in listed if (at := _time_of(item.key)) is not None)
+        old = takewhile(lambda entry: entry[1] < before, named)
+        keys = [key for key, _ in islice(old, _MAX_ENTRIES)]
+        return (keys[-1] if keys else last), list(self._read(keys))
+
+    def _read(self, keys: Sequence[str]) -> Iterator[IntakeEntry]:
+        objects, bucket = self._root.objects, self._root.bucket
         for body in parallel(lambda key: objects.get(bucket, key), keys):
             if body is not None:
                 entry = json.loads(body)
                 yield IntakeEntry(entry["counters"], tuple(map(Unrouted.from_row, entry["rows"])))
+
+
+def _time_of(key: str) -> float | None:
+    """Return the epoch seconds of an entry by its key; None if the key is not that of an entry."""
+    try:
+        return ULID.from_str(key.rpartition("/")[2].removesuffix(".json")).timestamp
+    except ValueError:
+        return None
 
 
 class OperationsLog:

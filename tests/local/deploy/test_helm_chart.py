@@ -130,6 +130,16 @@ def test_a_role_is_named_for_irsa_and_the_accounts_are_those_of_tidegate_stack()
     assert of_kind(render(SEPARATE), "ServiceAccount").keys() == {"lake-dagster", "lake-spark"}
 
 
+def test_processes_of_the_intake_have_the_role_of_dagster_and_know_no_spark() -> None:
+    assert "lake-intake" not in of_kind(render(MINIMAL), "Deployment")
+    for values, account in ((MINIMAL, "lake"), (SEPARATE, "lake-dagster")):
+        server = of_kind(render(values, "--set", "intake.replicas=4"), "Deployment")["lake-intake"]["spec"]
+        pod = server["template"]["spec"]
+        (container,) = pod["containers"]
+        assert (server["replicas"], pod["serviceAccountName"], container["args"][0]) == (4, account, "intake")
+        assert not [name for name in environ(container) if "SPARK" in name]
+
+
 def test_webhooks_have_servers_of_their_own_that_one_drained_machine_does_not_end() -> None:
     objects = render(CHART / "ci" / "pod-identity-values.yaml")
     server = of_kind(objects, "Deployment")["lake-webhook"]

@@ -255,7 +255,7 @@ def test_the_chart_runs_the_commands_and_ports_of_the_image() -> None:
     text = "".join(path.read_text(encoding="utf-8") for path in (CHART / "templates").iterdir())
     entrypoint = (DEPLOY / "image" / "entrypoint").read_text(encoding="utf-8")
     assert set(re.findall(r"^  ([a-z-]+)\)", entrypoint, re.MULTILINE)) == {"dagster", "code-server"}
-    assert set(re.findall(r"args: \[(\w[\w-]*)", text)) == {"dagster", "code-server", "webhook", "caddy"}
+    assert set(re.findall(r"args: \[(\w[\w-]*)", text)) == {"dagster", "code-server", "intake", "webhook", "caddy"}
     assert "args:\n  - spark\n" in text
     assert "{name: code, containerPort: 4000}" in text
     assert "--port 4000" in entrypoint

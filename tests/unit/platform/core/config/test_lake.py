@@ -53,7 +53,7 @@ def test_everything_it_can_say() -> None:
         ("https://sqs/queue", None, "events-dlq"),
         (None, "more-events", None),
     ]
-    assert config.intake.model_dump() == {"seconds": 5.0, "events": 100, "threads": 2, "every": 1}
+    assert config.intake.model_dump() == {"by": "processes", "seconds": 5.0, "events": 100, "threads": 2, "every": 1}
     assert (config.discovery, config.window, config.max_files) == (None, 7, 500)
     flights, weather = config.tables
     assert (flights.format, flights.mode, flights.window, flights.max_files) == (
@@ -79,7 +79,13 @@ def test_everything_it_can_say() -> None:
 
 def test_defaults(tmp_path: Path) -> None:
     config = load(tmp_path, SMALL + TABLE)
-    assert config.intake.model_dump() == {"seconds": 20.0, "events": 20_000, "threads": 4, "every": 30}
+    assert config.intake.model_dump() == {
+        "by": "sensor",
+        "seconds": 20.0,
+        "events": 20_000,
+        "threads": 4,
+        "every": 30,
+    }
     assert (config.discovery, config.window, config.max_files) == (DiscoverySpec(per_day=100), 60, 10_000)
     (table,) = config.tables
     assert (table.format, table.mode, table.window, table.max_files) == (None, None, 60, 10_000)

@@ -174,7 +174,7 @@ def test_it_sends_and_gives_what_boto3_sends_and_gives(call: Callable[..., Any],
     assert ours[3] == theirs[3]
     for name in (ours[2].keys() | theirs[2].keys()) - VOLATILE:
         assert ours[2].get(name) == theirs[2].get(name), name
-    signed = [one[2]["authorization"].partition("SignedHeaders")[0] for one in server.asked]
+    signed = [request[2]["authorization"].partition("SignedHeaders")[0] for request in server.asked]
     assert signed[0] == signed[1]
     assert ours[2]["x-amz-security-token"] == "token"
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
+
+import pytest
+from ulid import ULID
 
 from tests.support.lakes.objects import Objects
 from tidegate.platform.cloud.roles.shared_statements import CREATED
 from tidegate.platform.cloud.statement import Statement
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.forgetting.request import ForgetRequest
+from tidegate.platform.lake.lake_root import logs
 from tidegate.platform.lake.lake_root.store import LakeStore
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -50,3 +55,20 @@ def test_what_is_kept_for_ever_is_never_put_over_an_object() -> None:
         kept = Statement("Kept", ("s3:PutObject",), (place,), "")
         assert [key for key in objects.put_over if kept.covers("s3:PutObject", key)] == []
         assert [key for key in objects.created if kept.covers("s3:PutObject", key)], f"nobody creates {place}"
+
+
+def test_entries_of_other_processes_are_read_once_and_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logs, "_MAX_ENTRIES", 3)
+    objects, now = Objects(), NOW.timestamp()
+    log = LakeStore(objects, "s3://lake/root").intake_log  # type: ignore[arg-type]
+    for number in range(-1, 8):
+        # The first one is of two days ago.
+        at = now + number if number >= 0 else now - 2 * 86400
+        key = f"root/intake/{datetime.fromtimestamp(at, UTC):%Y-%m-%d}/{ULID.from_timestamp(at)}.json"
+        objects.put("lake", key, json.dumps({"format": 1, "counters": {"test": number}, "rows": []}))
+    objects.put("lake", f"root/intake/{NOW:%Y-%m-%d}/0-notes.txt", "a person's")
+    last, read = "", []
+    for before in (now + 5, now + 5, now + 5, now + 9, now + 9, now + 9):
+        last, entries = log.entries_after(last, before)
+        read.append([entry.counters["test"] for entry in entries])
+    assert read == [[0, 1, 2], [3, 4], [], [5, 6, 7], [], []]

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from tidegate.platform.local.spark.health import MAX_CONNECTIONS, HealthPages, ServerHealth
+from tidegate.platform.local.process.health import MAX_CONNECTIONS, HealthPages, ServerHealth
 
 
 def test_a_server_is_ready_when_it_answers_and_dead_after_two_silent_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
