@@ -50,7 +50,7 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
         jobs=jobs,
         minimum_interval_seconds=config.intake.every,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Drains SQS into the inbox, unless processes do, and requests the runs of tables whose window is over.",
+        description="Drains SQS into the inbox, unless processes do, and requests runs of tables whose window is over.",
     )
     @with_lake(names.resource)
     def intake(context: dg.SensorEvaluationContext, lake: LakeResource) -> dg.SensorResult:

@@ -1925,9 +1925,9 @@ MUTANTS = (
         "what routes forward is written to the outbox after its message is deleted",
         1,
         "store_and_delete",
-        "    _store(lake, queue.name, intake)\n    queue.delete(messages)\n",
+        "    store(lake, queue.name, intake)\n    queue.delete(messages)\n",
         "    later, intake.outgoing = intake.outgoing, {}\n"
-        "    _store(lake, queue.name, intake)\n"
+        "    store(lake, queue.name, intake)\n"
         "    queue.delete(messages)\n"
         "    lake.store.outbox.put((Lane(route), found) for route, found in later.items())\n",
         (f"{_FORWARD}test_a_message_is_deleted_after_the_outbox_has_it",),
@@ -1967,7 +1967,7 @@ MUTANTS = (
     Mutant(
         "a message whose event has tags that S3 refuses is taken without its type",
         1,
-        "FairDrain._route_messages",
+        "MessageTaking.route_messages",
         "            parsed = [parsed_message for parsed_message in parsed if parsed_message.message.id not in "
         "types.refused]\n",
         "",
@@ -3890,7 +3890,7 @@ MUTANTS = (
         "_BoundedServer.process_request",
         "self._open.popleft().shutdown(socket.SHUT_RDWR)",
         "pass",
-        ("tests/unit/platform/local/spark/test_health.py::test_connections_that_say_nothing_keep_no_probe_out",),
+        ("tests/unit/platform/local/process/test_health.py::test_connections_that_say_nothing_keep_no_probe_out",),
     ),
     Mutant(
         "a task of another account gets the role of a lake",
