@@ -22,6 +22,7 @@ from benchmarks.support.machine import Machine
 from benchmarks.support.messages import receive_all, send_all
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.intake.tick import take_in
+from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake
@@ -146,10 +147,12 @@ def _lake(machine: Machine, name: str, url: str, sqs: Any, threads: int) -> Lake
             ],
         }
     )
-    s3 = machine.clients().s3
+    aws = Aws.from_environ(machine.aws.environ)
+    s3 = aws.with_endpoint(REGION, machine.aws.endpoint).client("s3")
     for bucket in ("lake", "landing"):
         s3.create_bucket(Bucket=bucket)
-    return Lake(config, LakeStore(ObjectStore(s3), config.lake.root), _NO_TABLES, [Queue(sqs, url)])
+    direct = aws.with_endpoint(REGION, sqs.meta.endpoint_url).client("sqs")
+    return Lake(config, LakeStore(ObjectStore(s3), config.lake.root), _NO_TABLES, [Queue(direct, url)])
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ def _describe_events(taken: IntakeResult, config: LakeConfig) -> str:
     without = sum(taken.counters.values())
     if config.intake.by == "sensor":
         return f"received {taken.received} events, {without} of them no table's"
-    return f"processes received the events, {without} more of them no table's"
+    return f"processes drain the queues, and found {without} events of no table"
 
 
 def _end_dead_runs(dead: DeadRuns, context: dg.SensorEvaluationContext, log: RunLog) -> None:

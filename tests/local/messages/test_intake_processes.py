@@ -15,31 +15,36 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import dagster as dg
 import pytest
 
 from benchmarks.support.messages import send_all
 from tests.support.servers.client import wait_until
 from tests.support.servers.command_process import CommandProcess
+from tests.support.ticks import evaluate
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.errors import ConfigurationError
-from tidegate.platform.intake.held_events import HeldEvents
+from tidegate.platform.definitions import build_definitions
 from tidegate.platform.intake.lambda_function import take_records
-from tidegate.platform.intake.tick import follow_processes
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.lake import Lake, open_lake
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.local.aws import LocalAws
+from tidegate.resources.lake_resource import LakeResource
 
 FILES, ROWS, NO_TABLE = 900, 300, 40
 #: Seconds. Only a failing test waits so long.
 DEADLINE = 90.0
 VISIBILITY = 6
+#: Seconds after which the sensor reads an entry of the log.
+SETTLED = 11
 LAKE = """\
 lake: {root: "s3://many-lake/x"}
 queues: [{name: many-events}]
 buckets: [many-landing]
 intake: {by: processes, threads: 2}
 discovery: false
+window: 0
 tables:
   - {name: orders, prefix: "s3://many-landing/orders/"}
   - {name: clicks, row_queue: {name: many-rows}}
@@ -146,24 +151,30 @@ def test_processes_that_are_killed_and_paused_lose_nothing(lake: Lake, tmp_path:
     _all_is_there(lake)
 
 
-def test_the_sensor_reads_what_processes_found_to_have_no_table(lake: Lake, tmp_path: Path) -> None:
-    last, taken = follow_processes(lake, "", HeldEvents())
-    assert (last, taken.counters) == ("", {})
+def test_the_sensor_requests_the_runs_of_what_processes_took_in(lake: Lake, tmp_path: Path) -> None:
     with CommandProcess(tmp_path / "a.log", "intake") as process:
         _pid(process)
         _send(lake)
         wait_until(lambda: all(queue.depth() == (0, 0) for queue in lake.queues), "the queues are empty", DEADLINE)
-    seen: list[str] = []
-
-    def follow() -> bool:
-        nonlocal last
-        last, taken = follow_processes(lake, last, HeldEvents())
-        seen.extend(str(event.subject) for event in taken.unrouted)
-        return len(seen) >= NO_TABLE
-
-    wait_until(follow, "the log is read", DEADLINE)
-    assert sorted(seen) == [f"s3://many-landing/strange/part-{n:05d}.json" for n in range(FILES, FILES + NO_TABLE)]
-    assert follow_processes(lake, last, HeldEvents())[1].counters == {}, "each entry is read once"
+    time.sleep(SETTLED)
+    _send(lake)  # The sensor leaves these where they are.
+    resource = LakeResource.from_environment()
+    definitions = build_definitions(lake.config, resource)
+    with dg.DagsterInstance.local_temp() as instance:
+        first = evaluate("intake", definitions, instance, resource)
+        again = evaluate("intake", definitions, instance, resource, first.cursor)
+        health = evaluate("health", definitions, instance, resource)
+    requests = list(first.run_requests or ())
+    assert requests != [], "runs of both tables, or one that they share"
+    (partitions,) = first.dynamic_partitions_requests
+    assert set(partitions.partition_keys) == {spec.table_key.encode() for spec in lake.config.tables}
+    (evaluation,) = [
+        found for found in first.asset_events if isinstance(found, dg.AssetCheckEvaluation) and not found.passed
+    ]
+    assert evaluation.metadata["no_table"].value == NO_TABLE
+    assert again.asset_events == [], "what was reported is not reported again"
+    assert lake.queues[0].depth()[0] > 0
+    assert "2 of 2 tables are behind" in str(health.skip_message) or health.asset_events, "health needs no Spark either"
 
 
 def test_a_function_takes_the_records_that_lambda_gives(lake: Lake) -> None:
