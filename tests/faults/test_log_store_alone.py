@@ -224,7 +224,9 @@ def test_without_dynamodb_one_of_two_writers_wins_a_version_and_knows_it(arena: 
     assert second.ask("write 1 second") == "ack"
     assert dropped.count == 1
     arena.proxy.status("PUT", log.publication(2), 412)
-    assert re.match("failed .*refused as if it were there, and is not there", first.ask("write 2 third"))
+    said = first.ask("write 2 third")
+    assert re.match("unknown .*outcome of version 2 of .*refused as if it were there, and is not there", said), said
+    assert re.match(r"failed \[TIDEGATE_LOG_INTEGRITY\] version 9 of ", first.ask("write 9 late"))
     assert [first.ask(f"read {version}") for version in (0, 1)] == ["read birth", "read second"]
     assert entries.count == 0
 

@@ -386,4 +386,20 @@ JAVA_MUTANTS = (
         "    return true;",
         ("ConditionalS3LogStoreTest#aCommitIsNeverOverwritten",),
     ),
+    Mutant(
+        "a version that log cleanup removed is published again",
+        11,
+        "ConditionalCommit",
+        "if (!knowsHead(version - 1)) {",
+        "if (knowsHead(version - 1)) {",
+        ("ConditionalS3LogStoreTest#aVersionThatLogCleanupRemovedIsNotPublishedAgain",),
+    ),
+    Mutant(
+        "a writer that was suspended after its look at the log commits",
+        11,
+        "ConditionalCommit",
+        "return clocks.now().since(begun) > CommitProtocol.PAUSE;",
+        "return clocks.now().since(begun) < 0;",
+        ("ConditionalExplorerTest#theStoreHolds",),
+    ),
 )

@@ -1,6 +1,7 @@
 package io.tidegate.storage;
 
 import io.delta.storage.HadoopFileSystemLogStore;
+import io.tidegate.storage.protocol.Clocks;
 import io.tidegate.storage.protocol.ConditionalCommit;
 import java.io.ByteArrayOutputStream;
 import java.io.FileNotFoundException;
@@ -8,6 +9,9 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -20,6 +24,11 @@ import org.apache.hadoop.fs.Path;
  * {@code fs.s3a.performance.flags=create} it does not even check. Used here it would lose commits silently.
  */
 public class ConditionalS3LogStore extends HadoopFileSystemLogStore {
+  /** What this process knows of one log. */
+  private record Known(FileSystem fs, ConditionalCommit commits) {}
+
+  final Clocks clocks = Clocks.system();
+  private final Map<Path, Known> logs = new ConcurrentHashMap<>();
 
   public ConditionalS3LogStore(Configuration hadoopConf) {
     super(hadoopConf);
@@ -41,8 +50,14 @@ public class ConditionalS3LogStore extends HadoopFileSystemLogStore {
 
   /** Creates a file where there is none. */
   void publish(FileSystem fs, Path path, byte[] content) throws IOException {
-    Path log = path.getParent();
-    new ConditionalCommit(log.toString(), new S3CommitFiles(fs, log)).publish(path.getName(), content);
+    OptionalLong version = LogListing.commitVersion(path);
+    if (version.isPresent()) {
+      // Prove it before the commit, whose failures have an unknown outcome.
+      new ConditionalCreate(fs).proveOnce(path.getParent());
+      commits(fs, path.getParent()).commit(version.getAsLong(), content);
+    } else {
+      commits(fs, path.getParent()).create(path.getName(), content);
+    }
   }
 
   @Override
@@ -57,7 +72,26 @@ public class ConditionalS3LogStore extends HadoopFileSystemLogStore {
 
   /** Lists the files from {@code path} on. */
   List<FileStatus> list(FileSystem fs, Path path) throws IOException {
-    return LogListing.from(fs, path);
+    if (!LogListing.isInLog(path)) {
+      return LogListing.from(fs, path);
+    }
+    Clocks.Moment before = clocks.now();
+    List<FileStatus> files = LogListing.from(fs, path);
+    commits(fs, path.getParent()).learn(before, LogListing.versions(files));
+    return files;
+  }
+
+  private ConditionalCommit commits(FileSystem fs, Path log) {
+    // After a file system was closed, the cache has another.
+    return logs
+        .compute(
+            fs.makeQualified(log),
+            (path, known) -> known != null && known.fs() == fs ? known : new Known(fs, opened(fs, path)))
+        .commits();
+  }
+
+  private ConditionalCommit opened(FileSystem fs, Path log) {
+    return new ConditionalCommit(log.toString(), new S3CommitFiles(fs, log), clocks);
   }
 
   @Override

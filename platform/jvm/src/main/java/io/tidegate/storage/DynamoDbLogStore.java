@@ -28,7 +28,6 @@ public final class DynamoDbLogStore extends ConditionalS3LogStore {
 
   private final DynamoDbSettings settings;
   private final Map<Path, Known> tables = new ConcurrentHashMap<>();
-  private final Clocks clocks = Clocks.system();
   private final Map<URI, DynamoDb> databases = new HashMap<>();
 
   /**
@@ -61,14 +60,14 @@ public final class DynamoDbLogStore extends ConditionalS3LogStore {
   @Override
   List<FileStatus> list(FileSystem fs, Path path) throws IOException {
     if (!LogListing.isInLog(path)) {
-      return super.list(fs, path);
+      return LogListing.from(fs, path);
     }
     Clocks.Moment before = clocks.now();
-    List<FileStatus> files = super.list(fs, path);
+    List<FileStatus> files = LogListing.from(fs, path);
     boolean moved =
         table(fs, path.getParent())
             .settleAfter(before, LogListing.firstVersion(path), LogListing.versions(files));
-    return moved ? super.list(fs, path) : files;
+    return moved ? LogListing.from(fs, path) : files;
   }
 
   private SpelledTable table(FileSystem fs, Path log) throws IOException {

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.tidegate.storage.protocol.LogStoreException;
 import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.util.Iterator;
@@ -101,6 +102,43 @@ class ConditionalS3LogStoreTest {
             IOException.class,
             () -> new DynamoDbLogStore(conf).write(path, List.of("first").iterator(), false, conf));
     assertTrue(e.getMessage().contains("ignores If-None-Match"), e.getMessage());
+  }
+
+  @Test
+  void aVersionThatLogCleanupRemovedIsNotPublishedAgain() throws IOException {
+    for (int version = 0; version < 4; version++) {
+      write(commit("cleaned", version), "a");
+    }
+    for (int version = 0; version < 3; version++) {
+      commit("cleaned", version).getFileSystem(conf).delete(commit("cleaned", version), false);
+    }
+    assertThrows(FileAlreadyExistsException.class, () -> write(commit("cleaned", 1), "late"));
+    assertThrows(FileAlreadyExistsException.class, () -> write(commit("cleaned", 0), "late"));
+    assertEquals(List.of("%020d.json".formatted(3)), names(commit("cleaned", 0)));
+    write(commit("cleaned", 4), "next");
+  }
+
+  @Test
+  void aVersionBeyondTheEndOfTheLogIsAnotherTable() throws IOException {
+    write(commit("dropped", 0), "a");
+    IOException e = assertThrows(LogStoreException.class, () -> write(commit("dropped", 7), "late"));
+    assertTrue(e.getMessage().startsWith("[TIDEGATE_LOG_INTEGRITY] version 7"), e.getMessage());
+    assertEquals(List.of("%020d.json".formatted(0)), names(commit("dropped", 0)));
+  }
+
+  @Test
+  void aLogIsListedBeforeACommitUnlessItsHeadIsKnown() throws IOException {
+    List<Path> paths = List.of(commit("listed", 0), commit("listed", 1), commit("listed", 2));
+    conf.setBoolean("fs.fakes3.impl.disable.cache", false);
+    ConditionalS3LogStore store = new ConditionalS3LogStore(conf);
+    store.write(paths.get(0), List.of("a").iterator(), false, conf);
+    int before = FakeS3.listings("listed");
+    store.write(paths.get(1), List.of("b").iterator(), false, conf);
+    assertEquals(before, FakeS3.listings("listed"), "it did not know its own commit");
+    ConditionalS3LogStore other = new ConditionalS3LogStore(conf);
+    assertTrue(other.listFrom(paths.get(0), conf).hasNext());
+    other.write(paths.get(2), List.of("c").iterator(), false, conf);
+    assertEquals(before + 1, FakeS3.listings("listed"), "it did not know what it had listed");
   }
 
   @Test

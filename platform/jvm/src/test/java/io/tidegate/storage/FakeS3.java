@@ -28,6 +28,7 @@ import software.amazon.awssdk.services.s3.model.S3Exception;
  */
 public final class FakeS3 extends FilterFileSystem {
   private static final Map<String, Integer> CREATES = new ConcurrentHashMap<>();
+  private static final Map<String, Integer> LISTINGS = new ConcurrentHashMap<>();
   private static final Map<String, Integer> TRIES = new ConcurrentHashMap<>();
   private static final Object LOCK = new Object();
   private URI uri;
@@ -39,6 +40,10 @@ public final class FakeS3 extends FilterFileSystem {
 
   static int creates(String bucket) {
     return CREATES.getOrDefault(bucket, 0);
+  }
+
+  static int listings(String bucket) {
+    return LISTINGS.getOrDefault(bucket, 0);
   }
 
   @Override
@@ -77,6 +82,7 @@ public final class FakeS3 extends FilterFileSystem {
 
   @Override
   public FileStatus[] listStatus(Path f) throws IOException {
+    LISTINGS.merge(uri.getAuthority(), 1, Integer::sum);
     FileStatus[] all = super.listStatus(local(f));
     for (FileStatus s : all) {
       here(s);

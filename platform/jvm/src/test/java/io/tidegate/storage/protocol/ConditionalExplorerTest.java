@@ -12,6 +12,7 @@ import io.tidegate.storage.protocol.Participants.Publisher;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
@@ -60,9 +61,21 @@ class ConditionalExplorerTest {
     return world;
   }
 
+  /** A writer may be suspended for longer than the log is kept. */
+  private static World paused() {
+    World world = world(0, 0, 0);
+    world.pauses = 1;
+    world.timeMatters = true;
+    return world;
+  }
+
+  private static final SceneMaker SUSPENDED =
+      publisher -> of("A", Participants.conditional("A", 2, publisher), "F", Participants.foreign("F", 3),
+          "G", Participants.foreign("G", 3), "cleaner", Participants.cleaner());
+
   private static final Mutant EQUAL_BYTES =
-      new Mutant("equal bytes", "A is there twice", files ->
-          new ConditionalCommit("t", files) {
+      new Mutant("equal bytes", "A is there twice", (step, files) ->
+          new ConditionalCommit("t", files, step.clocks()) {
             @Override
             boolean isOwn(byte[] content, byte[] published) {
               return false;
@@ -70,8 +83,8 @@ class ConditionalExplorerTest {
           });
 
   private static final Mutant OTHER_BYTES =
-      new Mutant("other bytes", "B was acknowledged and is lost", files ->
-          new ConditionalCommit("t", files) {
+      new Mutant("other bytes", "B was acknowledged and is lost", (step, files) ->
+          new ConditionalCommit("t", files, step.clocks()) {
             @Override
             boolean isOwn(byte[] content, byte[] published) {
               return true;
@@ -79,8 +92,28 @@ class ConditionalExplorerTest {
           });
 
   private static final Mutant CONDITION =
-      new Mutant("the condition", "version 2 changed from F to B", files ->
-          new ConditionalCommit("t", new Participants.LookThenWrite(files)));
+      new Mutant("the condition", "version 2 changed from F to B", (step, files) ->
+          new ConditionalCommit("t", new Participants.LookThenWrite(files), step.clocks()));
+
+  private static final Mutant FRESHNESS =
+      new Mutant("freshness", "version 1 changed from F to A", (step, files) ->
+          new ConditionalCommit("t", files, step.clocks()) {
+            @Override
+            boolean knowsHead(long version) {
+              super.knowsHead(version);
+              return true;
+            }
+          });
+
+  private static final Mutant LOOKING_AGAIN =
+      new Mutant("looking again", "version 1 changed from F to A", (step, files) ->
+          new ConditionalCommit("t", files, step.clocks()) {
+            @Override
+            boolean hasPaused(Clocks.Moment begun) {
+              super.hasPaused(begun);
+              return false;
+            }
+          });
 
   private static final List<Scene> SCENES =
       List.of(
@@ -103,6 +136,8 @@ class ConditionalExplorerTest {
                   "B", Participants.conditional("B", 2, publisher),
                   "F", Participants.foreign("F", 2)),
               CONDITION),
+          new Scene("S4: what was learned long ago is not believed", paused(), SUSPENDED, FRESHNESS),
+          new Scene("S5: a writer that paused looks again", paused(), SUSPENDED, LOOKING_AGAIN),
           new Scene(
               "any request of two writers fails",
               world(1, 1, 0),
@@ -142,6 +177,7 @@ class ConditionalExplorerTest {
 
   private static Explorer explorer(Scene scene, Publisher publisher, Explorer.Participant last) {
     Explorer explorer = new Explorer(scene.participants().with(publisher), last);
+    explorer.late(Set.of("cleaner"));
     scene.classic().forEach(explorer::classic);
     return explorer;
   }

@@ -139,11 +139,11 @@ final class Participants {
 
   /** Makes what a writer with the conditional store publishes by. The mutants of the tests make a worse one. */
   interface Publisher {
-    ConditionalCommit make(CommitFiles files);
+    ConditionalCommit make(Step step, CommitFiles files);
   }
 
-  static ConditionalCommit conditional(CommitFiles files) {
-    return new ConditionalCommit("t", files);
+  static ConditionalCommit conditional(Step step, CommitFiles files) {
+    return new ConditionalCommit("t", files, step.clocks());
   }
 
   /**
@@ -152,12 +152,14 @@ final class Participants {
    */
   static Explorer.Participant conditional(String name, int attempts, Publisher publisher) {
     return step -> {
-      ConditionalCommit commits = publisher.make(new Repeated(step.files()));
+      ConditionalCommit commits = publisher.make(step, new Repeated(step.files()));
+      Clocks.Moment before = step.clocks().now();
       SortedSet<Long> seen = step.files().versionsFrom(0);
+      commits.learn(before, seen);
       long next = seen.isEmpty() ? 0 : seen.last() + 1;
       for (int i = 0; i < attempts; i++) {
         try {
-          commits.publish(CommitEntry.fileName(next), bytes(name));
+          commits.commit(next, bytes(name));
           step.acknowledge(name, false);
           return;
         } catch (FileAlreadyExistsException e) {
