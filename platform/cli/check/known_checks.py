@@ -333,7 +333,7 @@ class Check(Enum):
     SPARK_COMMITS = (
         "spark.commits",
         "Spark {}: log store of the lake",
-        "the server commits by the log store of `lake.commits`; with the other one of Tidegate it is a warning",
+        "the server commits by the log store of `lake.commits`; `DynamoDbLogStore` in a lake with `s3` is a warning",
         "give the server the log store that the detail names, or correct `lake.commits`",
     )
     SPARK_LISTING = (

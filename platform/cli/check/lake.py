@@ -265,11 +265,12 @@ def check_commits(delta: Delta, commits: Commits) -> str:
         commits: the value of `lake.commits`.
 
     Raises:
-        Warned: it has the other one of Tidegate's two, next to which nothing is lost.
-        Failed: it has another one.
+        Warned: it has `DynamoDbLogStore` in a lake with `s3`, next to which nothing is lost.
+        Failed: it has another one. In a lake with `dynamodb` that is also `ConditionalS3LogStore`: other writers may
+            commit through DynamoDB, and it does not see them.
     """
     if (other := delta.other_log_store(commits)) is not None:
-        raise (Warned if commits_of_class(delta.log_store) else Failed)(other)
+        raise (Warned if commits_of_class(delta.log_store) == "dynamodb" else Failed)(other)
     return f"`lake.commits` is {commits}, and so is the server's log store"
 
 

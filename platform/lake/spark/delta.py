@@ -109,7 +109,7 @@ class Delta:
 
     def other_log_store(self, commits: Commits) -> str | None:
         """Return a sentence if the server commits by another log store than lake.yaml asks for, else None."""
-        return other_log_store(self.log_store, commits)
+        return other_log_store(self.log_store, commits, of_all=bool(self.conf(LOG_STORE_CLASS)))
 
     def settle_commits(self, location: str) -> int:
         """Publish or close the pending commit of a table's newest entry in DynamoDB, whatever log store the server has.

@@ -210,7 +210,10 @@ def test_the_command_names_each_step_to_s3_and_back_and_leaves_nothing_pending(p
     assert re.search(
         r"s3a\.impl on the server is \S+ConditionalS3LogStore, and `lake\.commits` in lake\.yaml is dyn", line
     )
-    said = place.run(run_check, lake.path, None, None)
-    assert re.search(r"^warning .*\[spark\.commits\].*no commit is lost between the two", said, re.MULTILINE)
+    console = Console(file=io.StringIO(), width=1000, no_color=True)
+    assert not run_check(console, lake.path, None, None)
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert re.search(r"^FAILED .*\[spark\.commits\].*unless Delta's own store .* then stop this server", said, re.M)
+    assert len(re.findall("^FAILED", said, re.M)) == 1
     said = place.run(run_migrate, "dynamodb", lake.path, None, yes=True)
     assert re.search(r"next: restart the Spark server \S+ with io\.tidegate\.storage\.DynamoDbLogStore", said)

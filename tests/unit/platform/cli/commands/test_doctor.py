@@ -119,15 +119,27 @@ def test_the_log_store_of_the_lake_is_right(impl: str, commits: Commits) -> None
 
 
 @pytest.mark.parametrize(
-    ("impl", "commits", "other"),
-    [(LOG_STORE, "s3", "dynamodb"), (CONDITIONAL, "dynamodb", "s3")],
+    ("impl", "commits", "other", "kind", "unless"),
+    [
+        (LOG_STORE, "s3", "dynamodb", Warned, r"\."),
+        (CONDITIONAL, "dynamodb", "s3", Failed, ", unless Delta's own store .* shares a table: then stop this server"),
+    ],
 )
-def test_the_other_log_store_of_ours_is_a_warning_that_nothing_is_lost(
-    impl: str, commits: Commits, other: Commits
+def test_the_other_log_store_of_ours_is_a_problem_only_where_writers_may_commit_through_dynamodb(
+    impl: str, commits: Commits, other: Commits, kind: type[Exception], unless: str
 ) -> None:
     said = rf"s3a\.impl on the server is {impl}, and `lake\.commits` in lake\.yaml is {commits}: no commit is lost"
-    with pytest.raises(Warned, match=rf"{said}.*{log_store_class(commits)}, or write `commits: {other}`"):
+    remedy = rf"Set \S+s3a\.impl and \S+s3\.impl to {log_store_class(commits)} on the server"
+    with pytest.raises(kind, match=rf"^\S+{said} between the two{unless}.*{remedy}, or write `commits: {other}`"):
         check_commits(Settings(impl=impl), commits)
+
+
+def test_the_setting_that_decides_is_named_and_comes_off_first() -> None:
+    """With both settings Delta opens no table."""
+    key = r"\S+logStore\.class"
+    said = rf"^{key} on the server is {LOG_STORE}.*Unset {key}, and set \S+s3a\.impl and \S+ to {CONDITIONAL}"
+    with pytest.raises(Warned, match=said):
+        check_commits(Settings(impl_of_all=LOG_STORE), "s3")
 
 
 @pytest.mark.parametrize("commits", ["dynamodb", "s3"])
