@@ -377,7 +377,7 @@ class Check(Enum):
         "commit-table.others",
         "DynamoDB table {}: other writers",
         "if the server commits without DynamoDB: the table of its settings was looked into, if it can be read",
-        "allow `dynamodb:DescribeTable` on the table, or unset `ddb.tableName` on the server",
+        "allow `dynamodb:DescribeTable`, `DescribeTimeToLive` and `Query` on it, or unset the server's `ddb.tableName`",
     )
     LOG_LOCATION = (
         "log.location",

@@ -90,7 +90,7 @@ def _examine_tables(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding
     yield make_finding(Check.SPARK_STREAM, server, lambda: check_stream(opened.delta))
     yield make_finding(Check.SPARK_JARS, server, lambda: check_jars(opened.delta, probe(opened.delta.remote)))
     uses = uses_commit_table(opened.delta)
-    about, entries = _find_commit_table(opened.delta, aws) if uses else _look_for_commit_table(opened.delta, aws)
+    about, entries = _find_commit_table(opened.delta, aws) if uses else _look_for_commit_table(opened, aws)
     yield about
     doctor = LogDoctor(opened.store.objects, entries, used=uses)
     for found in locations(opened):
@@ -99,7 +99,7 @@ def _examine_tables(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding
             continue
         name, location = found
         if repair:
-            settle = partial(_settle, opened.delta, location, used=uses) if uses or entries else None
+            settle = partial(settle_newest, opened.delta, doctor, location, used=uses)
             yield make_finding(Check.LOG_REPAIR, name, partial(_repair, doctor, location, settle))
         yield from doctor.examine(name, location)
 
@@ -113,16 +113,19 @@ def _find_commit_table(delta: Delta, aws: Aws) -> tuple[Finding, CommitTable | N
     return make_finding(Check.COMMIT_TABLE_STATE, entries.name, partial(check_table, entries)), entries
 
 
-def _look_for_commit_table(delta: Delta, aws: Aws) -> tuple[Finding, CommitTable | None]:
+def _look_for_commit_table(opened: Lake, aws: Aws) -> tuple[Finding, CommitTable | None]:
     """Return the table that the server's settings name, if it exists and can be read: others may commit through it.
 
     The server itself does not need it, so nothing fails if it cannot be read. It is a warning if a setting names it.
     """
-    name = delta.conf(f"spark.{log_store_class('dynamodb')}.ddb.tableName")
+    name = opened.delta.conf(f"spark.{log_store_class('dynamodb')}.ddb.tableName")
     try:
         # So that a network without a way to DynamoDB delays the command for seconds, not minutes.
-        entries = commit_table(delta, replace(aws, max_attempts=1))
+        entries = commit_table(opened.delta, replace(aws, max_attempts=1))
         state = entries.state()
+        if state is not None:
+            # A role may describe the table and not read its items.
+            entries.newest_entry(opened.store.uri("_tidegate-check"))
     except (Failed, ClientError, BotoCoreError) as error:
         why = str(error) if isinstance(error, Failed) else explain_aws(error)
         found = f"not looked into, so writers that commit through it would not be seen: {why}"
@@ -133,9 +136,16 @@ def _look_for_commit_table(delta: Delta, aws: Aws) -> tuple[Finding, CommitTable
     return Finding(Check.COMMIT_TABLE_OTHERS, entries.name, True, found), entries
 
 
-def _settle(delta: Delta, location: str, *, used: bool) -> None:
+def settle_newest(delta: Delta, doctor: LogDoctor, location: str, *, used: bool) -> None:
+    """Let the server settle what the newest entry of a table promises.
+
+    Args:
+        used: whether the server commits through the DynamoDB table. Otherwise it may have no permission for it, so it
+            is asked only if there is something to settle.
+    """
     if not used:
-        delta.settle_commits(location)
+        if doctor.has_pending(location):
+            delta.settle_commits(location)
         return
     # Opening a log settles what its newest entry promises. The first open after a commit by the server itself may not
     # read the entries.
@@ -143,10 +153,9 @@ def _settle(delta: Delta, location: str, *, used: bool) -> None:
         delta.table_state(location)
 
 
-def _repair(doctor: LogDoctor, location: str, settle: Callable[[], None] | None) -> str:
+def _repair(doctor: LogDoctor, location: str, settle: Callable[[], None]) -> str:
     try:
-        if settle is not None:
-            settle()
+        settle()
     except PySparkException as error:
         raise Failed(first_line(error)) from None
     return f"settled; {doctor.close(location)} entries closed, {doctor.sweep(location)} staged commits swept"
@@ -293,6 +302,21 @@ def check_stream(delta: Delta) -> str:
 
 
 def check_table(entries: CommitTable) -> str:
+    """Check that the DynamoDB table can be used, and that its server has found no lost commit.
+
+    Raises:
+        Failed: it cannot be used, or a commit of another writer is possibly lost.
+    """
+    found = check_usable(entries)
+    if entries.address.possibly_lost:
+        raise Failed(
+            f"the server has closed {entries.address.possibly_lost} commits of other writers that are in no log, since "
+            "it began: the checks of staged commits below list them"
+        )
+    return found
+
+
+def check_usable(entries: CommitTable) -> str:
     """Check that the DynamoDB table is active and its items expire.
 
     Raises:
@@ -305,11 +329,6 @@ def check_table(entries: CommitTable) -> str:
         raise Failed(f"it is {state.status}")
     if state.ttl != (expiry := WantedTable().expiry):
         raise Failed(f"TTL is not enabled on {expiry}, so its items never expire: enable it")
-    if entries.address.possibly_lost:
-        raise Failed(
-            f"the server has closed {entries.address.possibly_lost} commits of other writers that are in no log, since "
-            "it began: the checks of staged commits below list them"
-        )
     return f"{state.billing}, TTL on {expiry}, in {entries.where}"
 
 

@@ -100,11 +100,23 @@ class LogDoctor:
             if not entry.complete and entry.version <= log.head
         )
 
-    def last_through_dynamodb(self, location: str) -> float | None:
-        """Return when the last commit with an entry was published, in epoch seconds. None if there is none."""
-        versions = {entry.version for entry in self._recent_entries(location)} if self._entries else set()
+    def has_pending(self, location: str) -> bool:
+        """Return whether the newest entry of a spelling is open, so that somebody must settle it."""
+        return self._entries is not None and any(not each.complete for each in self._newest_entries(location).values())
+
+    def last_commits(self, location: str) -> tuple[float | None, float | None]:
+        """Return when the last commit with an entry was published, and the last one without, in epoch seconds.
+
+        None if there is none. A commit whose entry may have expired is not known to be without one.
+        """
+        if self._entries is None:
+            return None, None
+        versions = {entry.version for entry in self._recent_entries(location)}
+        since = time.time() - self._entries.address.ttl
         log = self._read(location)
-        return max((item.modified for version, item in log.commits.items() if version in versions), default=None)
+        through = (item.modified for version, item in log.commits.items() if version in versions)
+        without = (item.modified for version, item in log.commits.items() if version not in versions)
+        return max(through, default=None), max((at for at in without if at > since), default=None)
 
     def _read(self, location: str) -> _Log:
         bucket, prefix = S3Address.parse_s3a(location)
@@ -246,6 +258,8 @@ class LogDoctor:
         found = _STAGED.fullmatch(name)
         assert found is not None
         version = int(found[1] or -1)
+        if self._entries is None and version > log.head:
+            return "claimed"  # as far as can be seen: then a reader with entries publishes it
         # Another writer's claim won the version, and this writer knows it.
         if is_ours(name) or version in versions or self._holds(log, version, self._objects.get(log.bucket, item.key)):
             return age

@@ -15,7 +15,7 @@ from tests.support.log_store.delta_log import ENTRIES, DeltaLog, commit_file
 from tidegate.platform.cli.check.findings import Failed, Finding
 from tidegate.platform.cli.commands import doctor_logs as doctor_logs
 from tidegate.platform.cli.commands.commits_migrate import TableMigration
-from tidegate.platform.cli.commands.doctor import check_table, locations
+from tidegate.platform.cli.commands.doctor import check_table, check_usable, locations
 from tidegate.platform.cli.commands.doctor_logs import LogDoctor
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.lake.aws.commit_table import CommitTable, CommitTableAddress
@@ -310,6 +310,18 @@ def test_old_staged_commits_are_swept_and_claimed_ones_kept(table: Table, monkey
     assert {name for name in table.names() if not name.endswith(".json")} == {OURS}
 
 
+def test_without_entries_what_may_be_claimed_is_kept(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table of entries cannot be read, and a claim in it may be pending."""
+    table.write(OURS, "claimed")
+    table.write(of(1), "published long ago")
+    table.doctor = LogDoctor(ObjectStore(table._clients.s3), None, used=False)
+    monkeypatch.setattr(doctor_logs, "SAFE_AGE", -1)
+    assert table.findings()["staged commits"] == (True, "2, 1 to sweep with --repair")
+    assert not table.doctor.has_pending(table.location)
+    assert table.doctor.sweep(table.location) == 1
+    assert table.read(OURS) == "claimed"
+
+
 def test_the_dynamodb_table_must_be_there_and_expire_its_items(clients: Clients, tmp_path: Path) -> None:
     with pytest.raises(Failed, match="there is none"):
         check_table(CommitTable(clients.dynamodb, CommitTableAddress("another")))
@@ -323,6 +335,7 @@ def test_the_dynamodb_table_must_be_there_and_expire_its_items(clients: Clients,
     lossy = CommitTable(clients.dynamodb, CommitTableAddress(ENTRIES, possibly_lost=2))
     with pytest.raises(Failed, match="the server has closed 2 commits of other writers that are in no log"):
         check_table(lossy)
+    assert check_usable(lossy) == check_table(entries), "a move would wait for a restart of the server"
 
 
 def test_a_damaged_birth_record_is_a_problem_and_hides_no_other_table(clients: Clients) -> None:
@@ -415,6 +428,17 @@ def test_a_table_with_nothing_pending_is_ready_to_move(unused: Table) -> None:
     assert (review.problem, review.kept) == ("", "")
     assert review.through_dynamodb is not None
     assert time.time() - review.through_dynamodb < 60
+    assert review.without_dynamodb is None
+    unused.commit(2)
+    review = Settled(unused).prepare(unused.location)
+    assert review.without_dynamodb is not None
+    assert review.without_dynamodb >= review.through_dynamodb  # type: ignore[operator]
+
+
+def test_only_an_open_entry_is_pending(unused: Table) -> None:
+    assert not unused.doctor.has_pending(unused.location)
+    unused.spelled("s3").claim(2, of(2))
+    assert unused.doctor.has_pending(unused.location)
 
 
 def test_without_yes_nothing_changes(unused: Table) -> None:

@@ -19,6 +19,7 @@ from tidegate.platform.cli.commands.doctor import (
     check_stream,
     check_table,
     commit_table,
+    settle_newest,
 )
 from tidegate.platform.core.config.commits import Commits, log_store_class
 from tidegate.platform.lake.aws.clients import Aws
@@ -300,6 +301,16 @@ def test_delta_s_own_store_does_not_look_where_s3a_does(settings: dict[str, str]
 def test_a_table_of_entries_that_nobody_can_name_is_a_problem(answer: Any, why: str) -> None:
     with pytest.raises(Failed, match=why):
         commit_table(Server(answer), Aws())
+
+
+@pytest.mark.parametrize("pending", [True, False])
+def test_a_server_without_dynamodb_settles_only_what_is_pending(pending: bool) -> None:
+    """Its role may not have DynamoDB, and the account's table may be another lake's."""
+    settled: list[str] = []
+    delta: Any = SimpleNamespace(settle_commits=settled.append)
+    doctor: Any = SimpleNamespace(has_pending=lambda _: pending)
+    settle_newest(delta, doctor, "s3a://lake/t", used=False)
+    assert settled == (["s3a://lake/t"] if pending else [])
 
 
 def test_a_table_of_entries_that_is_being_made_is_not_ready() -> None:
