@@ -5337,9 +5337,7 @@ MUTANTS = (
         "check_commits",
         'if commits_of_class(delta.log_store) == "dynamodb" else',
         "if commits_of_class(delta.log_store) else",
-        (
-            f"{_DOCTOR}test_the_other_log_store_of_ours_is_a_problem_only_where_writers_may_commit_through_dynamodb",
-        ),
+        (f"{_DOCTOR}test_the_other_log_store_of_ours_is_a_problem_only_where_writers_may_commit_through_dynamodb",),
     ),
     Mutant(
         "the doctor deletes the staged bytes of a claim that it cannot see",

@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from botocore.exceptions import ClientError
 from pyspark.errors import PySparkException
 from rich.console import Console
 from rich.text import Text
 
+from tidegate.platform.cli.aws_errors import explain_aws, is_denied
 from tidegate.platform.cli.check.findings import Failed, Finding
 from tidegate.platform.cli.check.known_checks import Check
-from tidegate.platform.cli.commands.doctor import check_table, commit_table, locations, uses_commit_table
+from tidegate.platform.cli.commands.doctor import check_usable, commit_table, locations, uses_commit_table
 from tidegate.platform.cli.commands.doctor_logs import LogDoctor
 from tidegate.platform.cli.environment import client
 from tidegate.platform.cli.errors import CommandError
@@ -30,6 +32,12 @@ from tidegate.platform.lake.lake import Lake
 
 Say = Callable[..., None]
 
+#: What comes before everything else on the way to DynamoDB: the printed roles of a lake with `s3` have nothing of it.
+_PERMIT = (
+    "give the server's role the DynamoDB statements of `tidegate policy spark`, and yours those of `tidegate policy "
+    "operator`, of a copy of lake.yaml with `commits: dynamodb`"
+)
+
 
 @dataclass(frozen=True)
 class TableReview:
@@ -40,12 +48,14 @@ class TableReview:
         detail: what was found.
         kept: evidence of a commit that is possibly lost, which stays; empty if there is none.
         through_dynamodb: when the last commit with an entry was published, in epoch seconds; None if there is none.
+        without_dynamodb: when the last commit without an entry was published, within the TTL of entries.
     """
 
     problem: str = ""
     detail: str = ""
     kept: str = ""
     through_dynamodb: float | None = None
+    without_dynamodb: float | None = None
 
 
 class TableMigration:
@@ -75,11 +85,13 @@ class TableMigration:
         """Look, and change nothing."""
         found = {finding.check: finding for finding in self._doctor.examine("", location)}
         entries, staged = found[Check.LOG_ENTRIES], found[Check.LOG_STAGED]
+        through, without = self._doctor.last_commits(location)
         return TableReview(
             problem="" if entries.ok else entries.detail,
             detail=entries.detail,
             kept="" if staged.ok else staged.detail,
-            through_dynamodb=self._doctor.last_through_dynamodb(location),
+            through_dynamodb=through,
+            without_dynamodb=without,
         )
 
 
@@ -102,24 +114,25 @@ def run_migrate(console: Console, to: Commits, lake: Path | None, home: Path | N
     using = client(home, lake)
     with using.open_lake() as opened:
         _require_our_store(opened)
-        entries = _entries(opened, using.settings.aws, to)
+        entries = _entries(opened, using.settings.aws)
         if yes:
             opened.store.operations.put(f"commits migrate --to {to}", caller(using.settings.aws))
-        reviews = [] if entries is None else list(_review_tables(opened, entries, to, say, yes=yes))
+        reviews = list(_review_tables(opened, entries, to, say, yes=yes))
         problems = sum(bool(review.problem) for review in reviews)
         if problems and yes:
-            raise CommandError(f"{number_of(problems, 'table')} cannot move to {to} yet: the reasons are above")
+            permit = f"; if permissions are missing, {_PERMIT}" if to == "dynamodb" else ""
+            raise CommandError(f"{number_of(problems, 'table')} cannot move to {to} yet: the reasons are above{permit}")
         if not yes:
             again = command("commits", "migrate", "--to", to, "--yes")
             ready = f", and settles what can be settled of {number_of(problems, 'table')}" if problems else ""
-            say(f"\nNothing was changed. The next step: {again}{ready}", "bold")
+            permit = f" {_PERMIT}, then" if to == "dynamodb" and opened.config.lake.commits != to else ""
+            say(f"\nNothing was changed. The next step:{permit} {again}{ready}", "bold")
             return
-        if entries is not None and to == "dynamodb":
+        if to == "dynamodb":
             _require_table(entries)
         for line in next_steps(opened.config.lake.commits, opened.delta.log_store, to, str(opened.delta.remote)):
             say(line, "bold")
-        if to == "s3":
-            say(_last_commit(reviews))
+        say(_last_commit(reviews, to))
 
 
 def _require_our_store(opened: Lake) -> None:
@@ -131,27 +144,45 @@ def _require_our_store(opened: Lake) -> None:
         )
 
 
-def _entries(opened: Lake, aws: Aws, to: Commits) -> CommitTable | None:
-    """Return the DynamoDB table of the server's settings; None if a move to S3 finds none, so nothing is pending.
+def _entries(opened: Lake, aws: Aws) -> CommitTable:
+    """Return the DynamoDB table of the server's settings, whether it exists or not.
 
     Raises:
-        CommandError: the settings name no region.
-        ClientError: DynamoDB refuses the request.
+        CommandError: the settings name no region, or the caller may not look into the table.
+        ClientError: DynamoDB refuses the request for another reason.
     """
     try:
         entries = commit_table(opened.delta, aws)
+        if entries.state() is not None:
+            entries.newest_entry(opened.store.uri("_tidegate-check"))
     except Failed as problem:
         raise CommandError(str(problem)) from None
-    return None if to == "s3" and entries.state() is None else entries
+    except ClientError as error:
+        if is_denied(error):
+            raise CommandError(f"{explain_aws(error)}: {_PERMIT} (docs/operate/log-store.md)") from None
+        raise
+    return entries
 
 
 def _review_tables(opened: Lake, entries: CommitTable, to: Commits, say: Say, *, yes: bool) -> Iterator[TableReview]:
     # After a move to S3 nobody reads entries. Before a move to DynamoDB the server does not yet.
     used = to == "dynamodb" and uses_commit_table(opened.delta)
-    migration = TableMigration(LogDoctor(opened.store.objects, entries, used=used), opened.delta.settle_commits)
-    if entries.state() is None and not yes:
-        say(f"DynamoDB table {entries.name}: there is none in {entries.where}; --yes creates it")
+    doctor = LogDoctor(opened.store.objects, entries, used=used)
+    if entries.state() is None and (to == "s3" or not yes):
+        means = (
+            "--yes creates it"
+            if to == "dynamodb"
+            else "nothing is pending, if the server has the ddb.* settings with which the lake used DynamoDB"
+        )
+        say(f"DynamoDB table {entries.name}: there is none in {entries.where}; {means}")
         return
+
+    def settle(location: str) -> None:
+        # A server that moves to DynamoDB shows that its role has the permissions, and creates the table.
+        if to == "dynamodb" or doctor.has_pending(location):
+            opened.delta.settle_commits(location)
+
+    migration = TableMigration(doctor, settle)
     for found in locations(opened):
         if isinstance(found, Finding):
             review, name = TableReview(found.detail), found.subject
@@ -176,7 +207,7 @@ def _require_table(entries: CommitTable) -> None:
     if entries.state() is None:
         return  # The lake has no table yet: the first commit creates it.
     try:
-        check_table(entries)
+        check_usable(entries)
     except Failed as problem:
         raise CommandError(f"DynamoDB table {entries.name}: {problem}") from None
 
@@ -194,11 +225,16 @@ def next_steps(commits: Commits, log_store: str, to: Commits, server: str) -> li
     again = f"then repeat `{command('commits', 'migrate', '--to', to, '--yes')}`"
     if commits != to:
         roles = (
-            "give the server's role the DynamoDB statements of `tidegate policy spark` for that file, before it starts"
+            "before a server starts, its role needs the DynamoDB statements of `tidegate policy spark` for that file"
             if to == "dynamodb"
-            else "leave the DynamoDB statements in the server's role until the move is done"
+            else "leave the DynamoDB statements in the server's role, and its ddb.* settings, until the move is done"
         )
+        alone = [
+            "first: nobody may have Delta's own store or deltalake up to 1.6.0 at a table of this lake, also to read "
+            "only: a reader may overwrite a commit. This command sees only those that commit, and did so within the TTL"
+        ]
         return [
+            *(alone if to == "s3" else []),
             f"next: write `commits: {to}` under `lake` in lake.yaml, and restart Dagster's code location; {roles}",
             f"then restart the Spark servers one after another (`tidegate spark` takes {wanted}); {again}",
         ]
@@ -215,12 +251,21 @@ def next_steps(commits: Commits, log_store: str, to: Commits, server: str) -> li
     return lines
 
 
-def _last_commit(reviews: list[TableReview]) -> str:
-    times = [review.through_dynamodb for review in reviews if review.through_dynamodb is not None]
-    if not times:
-        return "no commit of these tables went through DynamoDB within its TTL"
-    minutes = max(0.0, time.time() - max(times)) / 60
+def _last_commit(reviews: list[TableReview], to: Commits) -> str:
+    """Return when somebody last committed in the way that the lake leaves, and what that means."""
+    leaves = "through" if to == "s3" else "without"
+    every = [review.through_dynamodb if to == "s3" else review.without_dynamodb for review in reviews]
+    times = [at for at in every if at is not None]
+    ago = max(0.0, time.time() - max(times, default=0.0)) / 60
+    found = (
+        f"the last commit {leaves} DynamoDB was {ago:.0f} minutes ago: if the last server was restarted before that, "
+        f"another writer still commits {leaves} it"
+        if times
+        else f"no commit of these tables went {leaves} DynamoDB within its TTL"
+    )
+    if to == "s3":
+        return found
     return (
-        f"the last commit through DynamoDB was {minutes:.0f} minutes ago: if the last server was restarted before "
-        "that, another writer still commits through it"
+        f"{found}. Delta's own store and deltalake up to 1.6.0 may share a table when every server has "
+        f"{log_store_class(to)}, and no writer with only conditional writes is left"
     )

@@ -22,6 +22,7 @@ from tidegate.platform.bronze.run import run_table
 from tidegate.platform.cli.check.check import run_check
 from tidegate.platform.cli.commands.commits_migrate import run_migrate
 from tidegate.platform.cli.commands.doctor import run_doctor
+from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.commit_table import CommitTable
 from tidegate.platform.cloud.roles.dagster_role import dagster
 from tidegate.platform.cloud.roles.person_roles import operator
@@ -89,10 +90,12 @@ class Place:
 
 
 @pytest.fixture(scope="module")
-def place(local_aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("by-s3")
     roles: dict[str, Statements] = {}
     with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+        # Its own, in which no other test makes the DynamoDB table.
+        local_aws = stack.enter_context(LocalAws(tmp_path_factory.mktemp("aws"), 0))
         proxy = stack.enter_context(PolicedAws(local_aws.endpoint, roles))
         environ = RoleAws(local_aws, proxy, "spark").environ
         store = log_store_class("s3")
@@ -153,21 +156,40 @@ def test_a_file_becomes_a_row_of_silver_without_one_call_of_dynamodb(place: Plac
     assert "nothing is wrong" in said
 
 
+def _permit(place: Place, who: str) -> None:
+    """Give the printed statements of DynamoDB to nobody, or to the operator alone."""
+    place.policies_for("s3")
+    of_spark = place.roles["spark"]
+    if who == "the operator":
+        place.policies_for("dynamodb")
+        place.roles["spark"] = of_spark
+
+
 @pytest.mark.timeout(300)
 def test_the_command_names_each_step_to_s3_and_back_and_leaves_nothing_pending(place: Place) -> None:
     """The server's log store stays. What it would do after its restart, the tests of log stores show."""
     lake, dynamodb = place.lake, place.clients().dynamodb
+    for who in ("nobody", "the operator"):
+        _permit(place, who)
+        with pytest.raises(
+            CommandError, match="`tidegate policy spark`, and yours those of `tidegate policy operator`"
+        ):
+            place.run(run_migrate, "dynamodb", lake.path, None, yes=True)
+        assert ENTRIES not in dynamodb.list_tables()["TableNames"], f"{who} may create the table"
     place.policies_for("dynamodb")
-    if ENTRIES not in dynamodb.list_tables()["TableNames"]:
-        assert "nothing of this lake is pending" in place.run(run_migrate, "s3", lake.path, None, yes=True)
-        said = place.run(run_migrate, "dynamodb", lake.path, None, yes=False)
-        assert "there is none in" in said
-        assert "--yes creates it" in said
-        assert ENTRIES not in dynamodb.list_tables()["TableNames"], "a look has created the table"
-        said = place.run(run_migrate, "dynamodb", lake.path, None, yes=True)
-        ttl = dynamodb.describe_time_to_live(TableName=ENTRIES)["TimeToLiveDescription"]
-        assert ttl["AttributeName"] == CommitTable().expiry
-        assert "write `commits: dynamodb` under `lake` in lake.yaml" in said
+    said = place.run(run_migrate, "s3", lake.path, None, yes=True)
+    assert f"DynamoDB table {ENTRIES}: there is none in {REGION} at http://" in said
+    assert "nothing of this lake is pending" in said
+    said = place.run(run_migrate, "dynamodb", lake.path, None, yes=False)
+    assert "there is none in" in said
+    assert "--yes creates it" in said
+    assert "Nothing was changed. The next step: give the server's role the DynamoDB statements" in said
+    assert ENTRIES not in dynamodb.list_tables()["TableNames"], "a look has created the table"
+    said = place.run(run_migrate, "dynamodb", lake.path, None, yes=True)
+    ttl = dynamodb.describe_time_to_live(TableName=ENTRIES)["TimeToLiveDescription"]
+    assert ttl["AttributeName"] == CommitTable().expiry
+    assert "write `commits: dynamodb` under `lake` in lake.yaml" in said
+    assert "the last commit without DynamoDB was" in said
     birth = lake.lake.table(lake.key("loaded")).birth
     assert birth is not None
     log = DeltaLog(place.clients(), birth.location)
