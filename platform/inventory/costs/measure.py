@@ -36,8 +36,14 @@ from tidegate.platform.lake.threads import parallel
 _MIN_TICK = 5
 
 
-#: What a batch takes of DynamoDB in a lake whose commits only S3 coordinates.
-_WITHOUT_DYNAMODB = {"batch_dynamodb_writes": 0.0, "batch_dynamodb_reads": 0.0}
+#: The commits of a batch: that of its table, and that of the ledger. Through DynamoDB each stages its bytes in a PUT.
+_COMMITS = 2
+#: What a batch takes in a lake whose commits only S3 coordinates.
+_WITHOUT_DYNAMODB = {
+    "batch_dynamodb_writes": 0.0,
+    "batch_dynamodb_reads": 0.0,
+    **{name: FIGURES[name] - _COMMITS for name in ("batch_s3_writes", "register_s3_writes")},
+}
 
 
 def cost_figures(spec: CostsSpec, folder: Path, now: datetime, commits: Commits = "dynamodb") -> Figures:
