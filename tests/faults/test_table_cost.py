@@ -7,6 +7,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -14,9 +15,10 @@ from pyspark.errors import PySparkException
 from tests.support.lakes.harness import PROXIED, FaultLake, FaultServers
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.run import run_table
-from tidegate.platform.core.costs.figures import FIGURES
+from tidegate.platform.core.config.commits import Commits
+from tidegate.platform.core.config.lake import CostsSpec
 from tidegate.platform.core.costs.table_cost import TableReport
-from tidegate.platform.inventory.costs.measure import table_costs
+from tidegate.platform.inventory.costs.measure import cost_figures, table_costs
 from tidegate.platform.inventory.costs.recorded_months import recorded_months
 from tidegate.platform.inventory.costs.recorded_tables import RecordedLedger
 
@@ -26,16 +28,16 @@ _BATCHES = 1
 
 
 def test_the_requests_of_a_table_are_those_that_were_counted(
-    make_lake: Callable[..., FaultLake], servers: FaultServers
+    make_lake: Callable[..., FaultLake], servers: FaultServers, commits: Commits
 ) -> None:
     # Other modules have tables in the lake whose requests pass through the proxy.
     unique = uuid.uuid4().hex[:6]
     lake = make_lake(f"load_{unique}", f"reg_{unique}", name=PROXIED)
     for name in lake.tables:
         _run_batch(lake, name, "first")  # it makes the table
-    before = _reports(lake)
+    before = _reports(lake, commits)
     counted = {table.table_key: _counted(lake, servers, name) for name, table in lake.tables.items()}
-    reports = _reports(lake)
+    reports = _reports(lake, commits)
     for key, requests in counted.items():
         later, earlier = _usage(reports[key]), _usage(before[key])
         # The test itself wrote the manifests, past the proxy.
@@ -50,8 +52,9 @@ def test_the_requests_of_a_table_are_those_that_were_counted(
     _are_those_of_the_rows(lake)
 
 
-def _reports(lake: FaultLake) -> dict[str, TableReport]:
-    costs = table_costs(lake.lake, FIGURES, datetime.now(UTC), 2, 300)
+def _reports(lake: FaultLake, commits: Commits) -> dict[str, TableReport]:
+    now = datetime.now(UTC)
+    costs = table_costs(lake.lake, cost_figures(CostsSpec(), Path(), now, commits), now, 2, 300)
     return {report.table_key: report for report in costs.tables}
 
 
