@@ -48,7 +48,7 @@ def lake(cluster: Cluster, servers: FaultServers, tmp_path_factory: pytest.TempP
     through = {f"spark.hadoop.fs.s3a.bucket.lake-{NAME}.endpoint": servers.proxy.endpoint}
     wanted = DeployedSettings(
         REGION, servers.aws.endpoint, port=free_port(), master=cluster.master, memory="2g",
-        more=SMALL_DATA | PARALLEL | through,
+        more=SMALL_DATA | PARALLEL | through, commits=servers.commits,
     )  # fmt: skip
     with ExitStack() as stack:
         environ = stack.enter_context(pytest.MonkeyPatch.context())
@@ -61,6 +61,7 @@ def lake(cluster: Cluster, servers: FaultServers, tmp_path_factory: pytest.TempP
         own.use(server)
         found = FaultLake(own, tmp_path_factory.mktemp("lake"), NAME, [LOADED, REGISTERED], [LOADED])
         stack.callback(found.close)
+        assert found.lake.delta.other_log_store(servers.commits) is None
         yield found
 
 
