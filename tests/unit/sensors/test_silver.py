@@ -243,7 +243,9 @@ def test_dagster_s_automation_merges_new_rows_and_tries_a_failed_merge_again(
     instance, names, asset = dg.DagsterInstance.ephemeral(), paper.names, automated(paper, automation)
     page, key = dg.AssetSpec(names.bronze_table("orders")), names.silver_table("orders")
     definitions = dg.Definitions(assets=[page, asset], resources={"lake": paper.resource})
-    now, cursor = datetime.now(UTC), None
+    # A failed merge is asked for again at the minutes 10, 20, …: the calls that find nothing are at 2 and 3.
+    now = datetime.now(UTC).replace(minute=1) + timedelta(hours=1)
+    cursor = None
 
     def requested(minutes: int) -> int:
         nonlocal now, cursor
