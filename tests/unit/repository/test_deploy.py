@@ -115,6 +115,16 @@ def test_check_waits_for_the_pod() -> None:
     assert "--create-namespace" in PAGE
 
 
+def test_no_command_in_a_checkout_takes_the_lake_of_the_checkout() -> None:
+    recipes = (DEPLOY / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```console\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    blocks += re.findall(r"`(helm install [^`]*)`", recipes)
+    commands = [line.split(" # ")[0] for block in blocks for line in block.splitlines()]
+    named = [word for line in commands for word in re.findall(r"[\w./-]*\blake\.yaml", line)]
+    assert "../acme/lake.yaml" in named
+    assert "lake.yaml" not in named, "that is the example for one machine"
+
+
 def test_the_pages_come_to_the_port_that_the_page_names() -> None:
     assert "portNumber=3000,localPortNumber=3000\n" in PAGE
     assert "[?OutputKey=='Group']" in PAGE
