@@ -3956,7 +3956,7 @@ MUTANTS = (
         6,
         "require_few_levels",
         "_LEVEL.finditer(text)",
-        "re.finditer(r'([\[{])|([\]}])', text)",
+        r"re.finditer(r'([\[{])|([\]}])', text)",
         (
             "tests/unit/repository/test_foreign_documents.py::"
             "test_depth_is_counted_in_the_text_and_not_by_the_stack_that_is_left",
