@@ -13,6 +13,7 @@ import pytest
 import typer.main
 from pydantic import BaseModel
 
+import tidegate
 from tests.support.tracked import tracked
 from tidegate.platform.cli.main import app
 from tidegate.platform.cloud.queue_policy import allows_send
@@ -260,6 +261,17 @@ def test_commands_and_options_exist() -> None:
                 assert set(option.split()) <= options, f"{page.name}: tidegate {name} has no {option}"
             called += 1
     assert called >= 6
+
+
+def test_pages_install_wheels_of_this_version_by_their_files() -> None:
+    assert re.search(
+        r"^pip install build/dist/tidegate_jars-", (ROOT / "docs/start/install.md").read_text(), re.MULTILINE
+    )
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert not re.search(r"pip install [^\n`]*--find-links", text), f"{page.name}: pip would look on the index, too"
+        named = re.findall(r"\btidegate(?:_jars)?-(\d+\.\d+\.\d+)-(?:py3|\*)", text)
+        assert set(named) <= {tidegate.__version__}, page.name
 
 
 def test_invariants_are_numbered_as_the_code_cites_them() -> None:
