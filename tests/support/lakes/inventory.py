@@ -177,10 +177,16 @@ def _body(rows: list[dict[str, Any]], columns: list[str], format: str) -> bytes:
     table = pa.Table.from_pylist([{COLUMNS[name][0]: row.get(name) for name in columns} for row in rows], schema)
     target = io.BytesIO()
     if format == "ORC":
-        orc.write_table(table, target)
+        # S3's own files have the type that `_schema` names: a time of day without a zone, which is UTC.
+        plain = [pa.field(each.name, _plain(each.type)) for each in schema]
+        orc.write_table(table.cast(pa.schema(plain)), target)
     else:
         pq.write_table(table, target)
     return target.getvalue()
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    return pa.timestamp(kind.unit) if pa.types.is_timestamp(kind) else kind
 
 
 def _cell(name: str, value: Any) -> str:
