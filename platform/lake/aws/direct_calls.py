@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
+from ssl import CERT_NONE, CERT_REQUIRED
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -25,7 +26,7 @@ from botocore.awsrequest import AWSRequest, AWSResponse
 from botocore.credentials import Credentials
 from botocore.endpoint import convert_to_response_dict
 from botocore.httpchecksum import handle_checksum_body, resolve_response_checksum_algorithms
-from botocore.httpsession import get_cert_path
+from botocore.httpsession import create_urllib3_context, get_cert_path
 from botocore.parsers import ResponseParserError, ResponseParserFactory
 from botocore.serialize import create_serializer
 from botocore.utils import get_environ_proxies, parse_timestamp
@@ -45,8 +46,10 @@ _SCOPE = re.compile(r"AWS4-HMAC-SHA256 Credential=[^/]+/\d{8}/([^/]+)/([^/]+)/aw
 _HTTP_DATE = re.compile(r"[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT")
 #: A session of S3 Express has keys of its own, which end after minutes.
 _EXPRESS = "x-amz-s3session-token"
-#: Hosts with connections, and calls whose addresses are known. S3 has a host for each bucket.
-_MAX_HOSTS, _MAX_ADDRESSES = 64, 10_000
+#: Parameters of S3's calls that boto3 sends as they are. For others, it has hooks, or they are in the query.
+_PLAIN = {"Bucket", "Key", "Range", "IfMatch", "ChecksumMode"}
+#: Hosts with connections, as boto3 has them, and calls whose addresses are known. S3 has a host for each bucket.
+_MAX_HOSTS, _MAX_ADDRESSES = 10, 10_000
 
 
 @dataclass(frozen=True)
@@ -88,27 +91,41 @@ class DirectClient:
         self._validates = config.response_checksum_validation == "when_supported"
         authorities: Any = True if verify is None else verify
         certificates = {"ca_certs": get_cert_path(authorities)} if authorities else {"cert_reqs": "CERT_NONE"}
+        # botocore's context: that of urllib3 refuses authorities from Python 3.13 on with which boto3 works.
+        context = create_urllib3_context(cert_reqs=CERT_REQUIRED if authorities else CERT_NONE)
         self._hosts = PoolManager(
             num_pools=_MAX_HOSTS,
             maxsize=config.max_pool_connections,
             timeout=Timeout(connect=config.connect_timeout, read=config.read_timeout),
+            ssl_context=context,
             **certificates,
         )
         self._addresses: dict[tuple[str, str], _Address | None] = {}
         self._calling = threading.local()
-        client.meta.events.register(f"before-send.{self._service}", self._note_request)
+        # boto3 decides by the address of its client, not by that of the call.
+        self._behind_proxy = bool(get_environ_proxies(client.meta.endpoint_url))
         for method in FREQUENT[self._service]:
             operation = client.meta.service_model.operation_model(client.meta.method_to_api_mapping[method])
+            client.meta.events.register(f"before-send.{self._service}.{operation.name}", self._note_request)
             setattr(self, method, partial(self._call, operation, getattr(client, method)))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
+    def close(self) -> None:
+        """Close all connections."""
+        self._hosts.clear()
+        self._client.close()
+
     def _call(self, operation: Any, boto3_call: Callable[..., Any], **params: Any) -> Any:
         place = operation.name, str(params.get("Bucket", ""))
-        if place not in self._addresses:
+        if self._behind_proxy or not _is_plain(self._service, params):
+            return boto3_call(**params)
+        try:
+            address = self._addresses[place]
+        except KeyError:  # not asked before: another thread may forget an address at any time
             return self._learn(operation, boto3_call, params, place)
-        if address := self._addresses[place]:
+        if address:
             answer, status = self._ask(operation, address, params)
             if answer is not None and status < 300:
                 return answer
@@ -123,8 +140,11 @@ class DirectClient:
         self, operation: Any, boto3_call: Callable[..., Any], params: dict[str, Any], place: tuple[str, str]
     ) -> Any:
         self._calling.request = None
-        answer = boto3_call(**params)
-        request = self._calling.request
+        try:
+            answer = boto3_call(**params)
+            request = self._calling.request
+        finally:
+            self._calling.request = None
         if len(self._addresses) >= _MAX_ADDRESSES:
             self._addresses.clear()
         path = self._serialize(operation, params)["url_path"]
@@ -146,8 +166,6 @@ class DirectClient:
     def _ask(self, operation: Any, address: _Address, params: dict[str, Any]) -> tuple[Any, int]:
         """Return the answer and its HTTP status; None and 0 if there is none, or none that can be read."""
         made = self._serialize(operation, params)
-        if made["query_string"]:
-            return None, 0
         url = address.base + made["url_path"]
         headers = {**made["headers"], "User-Agent": address.agent}
         request: Any = AWSRequest(made["method"], url, headers, made["body"] or None)
@@ -180,11 +198,16 @@ class DirectClient:
         return answer, sent.status
 
 
+def _is_plain(service: str, params: Mapping[str, Any]) -> bool:
+    """Return whether a call needs none of boto3's checks and hooks. Without its key, it would ask for the bucket."""
+    return service != "s3" or (params.keys() <= _PLAIN and isinstance(key := params.get("Key"), str) and key != "")
+
+
 def _address_of(request: Any, path: str) -> _Address | None:
     """Return the address of a call that boto3 has sent; None if only boto3 can reach it."""
     signed = _SCOPE.match(_text(request.headers.get("Authorization", "")))
     url = request.url.partition("?")[0]
-    if not signed or _EXPRESS in request.headers or not url.endswith(path) or get_environ_proxies(url):
+    if not signed or _EXPRESS in request.headers or not url.endswith(path):
         return None
     agent = _text(request.headers["User-Agent"])
     return _Address(url.removesuffix(path), region=signed[1], service=signed[2], agent=agent)

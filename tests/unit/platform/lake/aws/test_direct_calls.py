@@ -264,6 +264,65 @@ def test_each_bucket_has_its_address(server: Server) -> None:
     assert ["amz-sdk-request" in headers for _, _, headers, _ in server.asked] == [True, True, False, False]
 
 
+@pytest.mark.parametrize("call", [_get, _head])
+def test_a_call_without_a_key_never_asks_for_the_bucket(call: Callable[..., Any], server: Server) -> None:
+    server.answer = CALLS[call][1]
+    for key in ("", None):
+        boto3s, direct = _both(server, call, key=key)
+        assert (direct[0], server.asked) == ("ParamValidationError", [])
+        assert direct == boto3s
+
+
+def test_a_call_with_a_version_is_boto3s_and_forgets_no_address(server: Server) -> None:
+    server.answer = CALLS[_get][1]
+    client = server.client("s3")
+    for more in ({}, {"VersionId": "v"}, {}):
+        _get(client, **more)
+    assert ["amz-sdk-request" in headers for _, _, headers, _ in server.asked] == [True, True, False]
+
+
+def test_a_key_of_a_customer_is_sent_as_boto3_sends_it(server: Server) -> None:
+    server.answer = CALLS[_get][1]
+    _both(server, _get, SSECustomerKey="k" * 32, SSECustomerAlgorithm="AES256")
+    name = "x-amz-server-side-encryption-customer-key"
+    assert server.asked[0][2][name] == server.asked[-1][2][name]
+    assert len(server.asked) == 2
+
+
+def test_another_thread_may_forget_an_address_at_any_time(server: Server) -> None:
+    """Each look at the addresses is followed by a thread that forgets them."""
+
+    class Forgetful(dict):  # type: ignore[type-arg]
+        def __contains__(self, place: object) -> bool:
+            found = super().__contains__(place)
+            self.clear()
+            return found
+
+    client = server.client("s3")
+    client._addresses = Forgetful()
+    server.answer = CALLS[_get][1]
+    for _ in range(3):
+        assert _get(client)[1] == BODY
+
+
+def test_no_thread_keeps_what_it_has_sent(server: Server) -> None:
+    client = server.client("s3")
+    server.answer = CALLS[_get][1]
+    _get(client)
+    _outcome(lambda: client.put_object(Bucket="landing", Key="k", Body=b"large"))  # the server takes none
+    assert getattr(client._calling, "request", None) is None
+
+
+def test_closing_a_client_closes_its_connections(server: Server) -> None:
+    client = server.client("s3")
+    server.answer = CALLS[_get][1]
+    for _ in range(2):
+        _get(client)
+    assert len(client._hosts.pools) == 1
+    client.close()
+    assert len(client._hosts.pools) == 0
+
+
 def test_behind_a_proxy_every_call_is_boto3s(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.port}")
     monkeypatch.delenv("no_proxy", raising=False)
@@ -274,6 +333,20 @@ def test_behind_a_proxy_every_call_is_boto3s(server: Server, monkeypatch: pytest
     for _ in range(2):
         _get(client)
     assert [path for _, path, _, _ in server.asked] == ["http://s3.example/landing/k"] * 2
+
+
+def test_a_proxy_is_that_of_the_client_and_not_of_the_bucket(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """boto3 reads `no_proxy` for the address of its client. That of a bucket is no other."""
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.port}")
+    monkeypatch.setenv("no_proxy", "landing.s3.eu-north-1.amazonaws.com")
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    server.answer = CALLS[_get][1]
+    keys = {"aws_access_key_id": "AKIA", "aws_secret_access_key": "secret"}
+    client = Aws(region_name="eu-north-1", use_ssl=False, max_attempts=0, **keys).client("s3")
+    monkeypatch.setattr(client, "_ask", lambda *_: pytest.fail("it went past the proxy"))
+    for _ in range(2):
+        _get(client)
+    assert [path for _, path, _, _ in server.asked] == ["http://landing.s3.eu-north-1.amazonaws.com/k"] * 2
 
 
 def test_requests_can_be_counted(server: Server) -> None:
