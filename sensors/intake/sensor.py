@@ -93,9 +93,14 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
 
 
 def _take_in(lake: Lake, order: QueueOrder, held: HeldEvents, entry: str) -> tuple[IntakeResult, str]:
-    """Drain the queues, or read what processes that drain them have taken in since an entry of the intake log."""
+    """Drain the queues, or read what processes that drain them have taken in since a place in the intake log.
+
+    Returns the next place, too.
+    """
     if lake.config.intake.by == "sensor":
-        return listen(lake, order=order, held=held), entry
+        taken = listen(lake, order=order, held=held)
+        # What it has reported itself is not read again, should processes drain the queues from now on.
+        return taken, lake.store.intake_log.place_of(datetime.now(UTC).timestamp())
     last, taken = follow_processes(lake, entry, held)
     return taken, last
 

@@ -76,7 +76,8 @@ def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], P
 
     def opened(resource: LakeResource) -> SimpleNamespace:
         lake = made[resource.lake_yaml]
-        store = SimpleNamespace(inbox=SimpleNamespace(walk_backlogs=lambda after: iter(lake.inbox)))
+        log = SimpleNamespace(place_of=lambda at: f"{at:.0f}")
+        store = SimpleNamespace(inbox=SimpleNamespace(walk_backlogs=lambda after: iter(lake.inbox)), intake_log=log)
         return SimpleNamespace(store=store, config=lake.config)
 
     def make(name: str) -> Paper:

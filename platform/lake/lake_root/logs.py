@@ -16,8 +16,8 @@ from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.threads import parallel
 
 _DAY_SECONDS = 24 * 3600
-#: Entries that one call reads. The next one continues.
-_MAX_ENTRIES = 1000
+#: Entries that one call reads, and their bytes, unless a single entry has more. The next call continues.
+_MAX_ENTRIES, _MAX_BYTES = 1000, 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +68,25 @@ class IntakeLog:
                 others may be there later than these, so the time should be some seconds ago.
         """
         since = datetime.fromtimestamp(before - _DAY_SECONDS, UTC).strftime("%Y-%m-%d")
-        after = last or self._root.key("intake", since, "")
-        listed = self._root.objects.list_under(self._root.bucket, self._root.key("intake", ""), after)
+        prefix = self._root.key("intake", "")
+        # The lake may have had another root.
+        after = last if last.startswith(prefix) else self._root.key("intake", since, "")
+        listed = self._root.objects.list_under(self._root.bucket, prefix, after)
         # A file that a person has put there is no entry.
-        named = ((item.key, at) for item in listed if (at := _time_of(item.key)) is not None)
-        old = takewhile(lambda entry: entry[1] < before, named)
-        keys = [key for key, _ in islice(old, _MAX_ENTRIES)]
+        named = ((item, at) for item in listed if (at := _time_of(item.key)) is not None)
+        old = (item for item, _ in takewhile(lambda entry: entry[1] < before, named))
+        keys, size = list[str](), 0
+        for item in islice(old, _MAX_ENTRIES):
+            size += item.size
+            if keys and size > _MAX_BYTES:
+                break
+            keys.append(item.key)
         return (keys[-1] if keys else last), list(self._read(keys))
+
+    def place_of(self, at: float) -> str:
+        """Return from where `entries_after` reads entries that are written after a time, in epoch seconds."""
+        day = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
+        return self._root.key("intake", day, f"{ULID.from_timestamp(at)}.json")
 
     def _read(self, keys: Sequence[str]) -> Iterator[IntakeEntry]:
         objects, bucket = self._root.objects, self._root.bucket

@@ -249,6 +249,26 @@ def test_a_tick_evaluates_the_checks_of_the_queues(
     assert record.evaluation.metadata["no_table"].value == 1
 
 
+def test_what_the_sensor_has_reported_is_not_read_again_once_processes_drain(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "listen", lambda *_, **__: IntakeResult())
+    asked: list[str] = []
+
+    def follow(_: Any, last: str, held: Any) -> tuple[str, IntakeResult]:
+        asked.append(last)
+        return last, IntakeResult()
+
+    monkeypatch.setattr(intake, "follow_processes", follow)
+    began = time.time()
+    first = paper.tick(instance)
+    paper.config = paper.config.model_copy(
+        update={"intake": paper.config.intake.model_copy(update={"by": "processes"})}
+    )
+    paper.tick(instance, first.cursor)
+    assert [float(place) >= began - 1 for place in asked] == [True]
+
+
 def test_an_empty_inbox_asks_for_nothing(paper: Paper, instance: dg.DagsterInstance) -> None:
     instance.add_dynamic_partitions(
         LakeNames().name("tables"), [spec.table_key.encode() for spec in paper.config.tables]

@@ -72,3 +72,34 @@ def test_entries_of_other_processes_are_read_once_and_in_order(monkeypatch: pyte
         last, entries = log.entries_after(last, before)
         read.append([entry.counters["test"] for entry in entries])
     assert read == [[0, 1, 2], [3, 4], [], [5, 6, 7], [], []]
+
+
+def _entry(objects: Objects, root: str, at: float, text: str = "") -> str:
+    key = f"{root}/intake/{datetime.fromtimestamp(at, UTC):%Y-%m-%d}/{ULID.from_timestamp(at)}.json"
+    objects.put("lake", key, json.dumps({"format": 1, "counters": {}, "rows": [], "text": text}))
+    return key
+
+
+def test_one_call_reads_no_more_than_memory_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry may have thousands of events, and others bring them faster than one tick would."""
+    monkeypatch.setattr(logs, "_MAX_BYTES", 1000)
+    objects, now = Objects(), NOW.timestamp()
+    log = LakeStore(objects, "s3://lake/root").intake_log  # type: ignore[arg-type]
+    for number, size in enumerate((300, 300, 5000, 300)):
+        _entry(objects, "root", now + number, "x" * size)
+    last, read = "", []
+    for _ in range(4):
+        last, entries = log.entries_after(last, now + 60)
+        read.append(len(entries))
+    assert read == [2, 1, 1, 0]
+
+
+def test_entries_are_read_from_a_place_on_and_from_the_root_that_the_lake_has_now() -> None:
+    objects, now = Objects(), NOW.timestamp()
+    log = LakeStore(objects, "s3://lake/root").intake_log  # type: ignore[arg-type]
+    _entry(objects, "root", now - 1)
+    later = _entry(objects, "root", now + 1)
+    last, entries = log.entries_after(log.place_of(now), now + 60)
+    assert (last, len(entries)) == (later, 1)
+    last, entries = log.entries_after("z-old-root/intake/2026-01-02/x.json", now + 60)
+    assert (last, len(entries)) == (later, 2)
