@@ -31,12 +31,23 @@ class FairDrain:
         patience: seconds to wait for a first message in any queue.
         listeners: queues that are polled at a time.
         hold: seconds for which received messages stay hidden, unless they are deleted before.
+        ended: nothing more is received once it is set.
     """
 
-    def __init__(self, lake: Lake, queues: int, *, seconds: float, patience: int, listeners: int, hold: float) -> None:
+    def __init__(
+        self,
+        lake: Lake,
+        queues: int,
+        *,
+        seconds: float,
+        patience: int,
+        listeners: int,
+        hold: float,
+        ended: threading.Event | None = None,
+    ) -> None:
         self._lake, self._hold = lake, hold
         self._began = time.monotonic()
-        self._budget = DrainBudget(queues, lake.config.intake.events, self._began + seconds, time.monotonic)
+        self._budget = DrainBudget(queues, lake.config.intake.events, self._began + seconds, time.monotonic, ended)
         self._slots, self._troubled_slots = DrainSlots(min(_SLOTS, max(1, queues))), DrainSlots(_TROUBLED_SLOTS)
         # A single queue gets one long poll. With several queues, the first message in any of them ends the wait.
         rounds = patience * listeners // max(1, queues)
@@ -217,19 +228,25 @@ class DrainBudget:
         messages: how many messages all queues together may receive.
         deadline: when the receives end, by the clock.
         clock: returns seconds.
+        ended: the receives end once it is set.
     """
 
     def __init__(
-        self, queues: int, messages: int, deadline: float, clock: Callable[[], float] = time.monotonic
+        self,
+        queues: int,
+        messages: int,
+        deadline: float,
+        clock: Callable[[], float] = time.monotonic,
+        ended: threading.Event | None = None,
     ) -> None:
-        self.deadline, self.clock = deadline, clock
+        self.deadline, self.clock, self._ended = deadline, clock, ended or threading.Event()
         self._queues, self._messages = queues, messages
         self._lock = threading.Lock()
 
     @property
     def left(self) -> float:
         """Seconds until the receives end."""
-        return self.deadline - self.clock()
+        return 0.0 if self._ended.is_set() else self.deadline - self.clock()
 
     @property
     def messages(self) -> int:
@@ -270,7 +287,7 @@ class QueueLimits(DrainLimits):
 
     def may_receive(self, received: int) -> bool:
         """Return whether the queue may receive more. Its time is shorter the more queues wait for its slot."""
-        if self._probation or received >= self._budget.messages:
+        if self._probation or received >= self._budget.messages or self._budget.left <= 0:
             return False
         deadline = self._budget.deadline
         return self._budget.clock() < self._since + (deadline - self._since) / self._slots.rounds

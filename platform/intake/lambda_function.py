@@ -57,6 +57,8 @@ def take_records(lake: Lake, records: Iterable[Mapping[str, Any]]) -> list[str]:
         messages = [_message_of(record, (*IDENTITY, *taking.attributes)) for record in found]
         taken, intake = taking.route_messages(queue, messages)
         store(lake, queue, intake)
+        for line in intake.left:
+            print(line)  # Lambda keeps it in the log of the function.
         kept = {message.id for message in taken}
         left += [message.id for message in messages if message.id not in kept]
     return left

@@ -20,7 +20,7 @@ class Health(Protocol):
     """Takes what an orchestrator asks for."""
 
     def note_answer(self) -> None:
-        """Note that a round has ended well."""
+        """Note that queues were drained."""
 
     def note_trouble(self, why: str) -> None:
         """Note why nothing is taken in now."""
@@ -43,10 +43,13 @@ class IntakeRounds:
         self._order, self._said = QueueOrder(), ""
 
     def run(self, ended: threading.Event) -> None:
-        """Drain until the event is set. A round that has begun then ends first. Errors of a round end no other one."""
+        """Drain until the event is set. What a round has received then is stored first.
+
+        Errors of a round end no other one.
+        """
         while not ended.is_set():
             try:
-                taken = self._take_in()
+                taken = self._take_in(ended)
             except Exception as error:  # of S3 or the configuration: all messages are still in their queues
                 self._note_trouble(f"{type(error).__name__}: {first_line(error)}")
                 ended.wait(_PAUSE)
@@ -54,20 +57,21 @@ class IntakeRounds:
                 if taken.failures:
                     ended.wait(_PAUSE)
 
-    def _take_in(self) -> IntakeResult:
+    def _take_in(self, ended: threading.Event) -> IntakeResult:
         lake = self._open_lake()
-        taken = take_in(lake, patience=_PATIENCE, order=self._order)
+        taken = take_in(lake, patience=_PATIENCE, order=self._order, ended=ended)
         if taken.received:
             tables, without = number_of(len(taken.hints), "table"), sum(taken.counters.values())
             self._say(f"received {number_of(taken.received, 'event')}, for {tables}; {without} of them no table's")
         for line in taken.left:
             self._say(line)
         troubles = [f"queue {name} could not be drained: {first_line(error)}" for name, error in taken.failures.items()]
+        if len(troubles) < len(lake.queues):
+            self._health.note_answer()  # To start again would not help the others.
         if troubles:
             self._note_trouble("; ".join(troubles))
         else:
             self._said = ""
-            self._health.note_answer()
         return taken
 
     def _note_trouble(self, why: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
 
@@ -27,6 +28,8 @@ _PATIENCE = 4.0
 _LISTENERS = 64
 #: Seconds after which an entry of the intake log is there, unless its writer has trouble with S3.
 _SETTLED = 10.0
+#: Seconds after which no round of another process that began in the last day goes on.
+_DAY_SETTLED = 120.0
 #: Queues that failed at their last receive have their own threads, and a tick waits this long for them.
 _TROUBLED_LISTENERS, _TROUBLED_WAIT = 16, 2.0
 
@@ -38,6 +41,7 @@ def take_in(
     queues: Sequence[Queue] | None = None,
     patience: int = 1,
     order: QueueOrder | None = None,
+    ended: threading.Event | None = None,
 ) -> IntakeResult:
     """Drain queues once. Manifests and logs are written first, messages are deleted last.
 
@@ -51,6 +55,7 @@ def take_in(
         queues: the queues to drain. The default is all queues of the lake.
         patience: seconds to wait for a first message in any queue.
         order: what earlier ticks recorded of the queues. This tick's outcome is added to it.
+        ended: nothing more is received once it is set. What was received is stored, and its messages are deleted.
     """
     by_name = {queue.name: queue for queue in (lake.queues if queues is None else queues)}
     order = order or QueueOrder()
@@ -62,6 +67,7 @@ def take_in(
         patience=patience,
         listeners=_LISTENERS,
         hold=TICK_SECONDS,
+        ended=ended,
     )
     healthy_drains = ConcurrentCalls(lambda name: tick.drain(by_name[name]), healthy, _LISTENERS)
     probation_drains = ConcurrentCalls(
@@ -104,7 +110,7 @@ def listen(
     while more.received and not (busy or total.hints or total.failures) and (left := int(until - time.monotonic())) > 0:
         more = take_in(lake, patience=left, order=order)
         total.add(more)
-    total.left += _release_held(lake, held) if held else []
+    total.left += _release_held(lake, held, time.time()) if held else []
     return total
 
 
@@ -121,13 +127,15 @@ def follow_processes(lake: Lake, last: str, held: HeldEvents) -> tuple[str, Inta
     last, entries = lake.store.intake_log.entries_after(last, time.time() - _SETTLED)
     for entry in entries:
         total.add(IntakeResult(counters=dict(entry.counters), unrouted=list(entry.unrouted)))
-    total.left = _release_held(lake, held)
+    # A day begins when no process works any more on messages that it received in the last one: what it holds after the
+    # release of a day would wait for another day.
+    total.left = _release_held(lake, held, time.time() - _DAY_SETTLED)
     return last, total
 
 
-def _release_held(lake: Lake, held: HeldEvents) -> list[str]:
+def _release_held(lake: Lake, held: HeldEvents, now: float) -> list[str]:
     """Release what waits. What goes wrong there takes nothing from the messages that were drained."""
     try:
-        return held.release(lake, time.time())
+        return held.release(lake, now)
     except StoreError as error:
         return [f"folders that wait for a day with room stay as they are until the next tick: {error}"]

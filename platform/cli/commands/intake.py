@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from tidegate.platform.cli.environment import client
+from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.wording import number_of
 from tidegate.platform.intake.current_lake import CurrentLake
 from tidegate.platform.intake.rounds import IntakeRounds
@@ -31,7 +32,7 @@ def run_intake(console: Console, lake: Path | None, home: Path | None, health_ho
 
     Raises:
         ConfigurationError: the lake.yaml is wrong, or lets the sensor drain the queues.
-        UnavailableError: the port is in use.
+        UnavailableError: the port is in use, or nothing is drained any more.
     """
     settings = client(home, lake).settings
     health, ended = ServerHealth(), threading.Event()
@@ -43,13 +44,18 @@ def run_intake(console: Console, lake: Path | None, home: Path | None, health_ho
     config = current.open().config
     rounds = IntakeRounds(current.open, health, say)
     worker = threading.Thread(target=rounds.run, args=(ended,), name="intake", daemon=True)
+
+    def require_worker() -> None:
+        if not worker.is_alive():
+            raise UnavailableError("the intake has ended by an error, which is above: start it again")
+
     pages = HealthPages(health, health_host, health_port)
     with pages:
         say(f"draining {number_of(len(config.every_queue), 'queue')} (process {os.getpid()})")
         say(f"health on http://localhost:{pages.port}/readyz and /livez")
         worker.start()
         try:
-            number = wait_for_signal(lambda: None)
+            number = wait_for_signal(require_worker)
             say(f"stopped by signal {number}")
         finally:
             ended.set()

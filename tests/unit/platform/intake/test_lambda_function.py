@@ -49,17 +49,22 @@ def test_its_events_become_hints_and_what_has_no_table_is_logged(lake: Any) -> N
     assert {event.queue for event in entry.unrouted} == {"events"}
 
 
-def test_messages_that_are_not_taken_stay_in_their_queue(lake: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_messages_that_are_not_taken_stay_in_their_queue(
+    lake: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     whole = MessageTaking.route_messages
 
     def without_b(
         self: MessageTaking, queue: str, messages: Sequence[Message]
     ) -> tuple[Sequence[Message], IntakeResult]:
-        return whole(self, queue, [message for message in messages if message.id != "b"])
+        taken, intake = whole(self, queue, [message for message in messages if message.id != "b"])
+        intake.left = ["b stays"]
+        return taken, intake
 
     monkeypatch.setattr(MessageTaking, "route_messages", without_b)
     records = [given(id, body(record(f"orders/{id}.json"))) for id in ("a", "b", "c")]
     assert take_records(lake, records) == ["b"]
+    assert capsys.readouterr().out == "b stays\n"
     assert hints(lake) == ["orders/a.json", "orders/c.json"]
     monkeypatch.setattr(lambda_function, "_lake", lambda: SimpleNamespace(open=lambda: lake))
     answer = lambda_function.lambda_handler({"Records": records}, None)
