@@ -28,7 +28,7 @@ _PATIENCE = 4.0
 _LISTENERS = 64
 #: Seconds after which an entry of the intake log is there, unless its writer has trouble with S3.
 _SETTLED = 10.0
-#: Seconds after which no round of another process that began in the last day goes on.
+#: Seconds after which each round of another process that began in the last day has ended.
 _DAY_SETTLED = 120.0
 #: Queues that failed at their last receive have their own threads, and a tick waits this long for them.
 _TROUBLED_LISTENERS, _TROUBLED_WAIT = 16, 2.0

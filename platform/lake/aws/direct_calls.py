@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from functools import partial
-from ssl import CERT_NONE, CERT_REQUIRED
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -92,7 +91,7 @@ class DirectClient:
         authorities: Any = True if verify is None else verify
         certificates = {"ca_certs": get_cert_path(authorities)} if authorities else {"cert_reqs": "CERT_NONE"}
         # botocore's context: that of urllib3 refuses authorities from Python 3.13 on with which boto3 works.
-        context = create_urllib3_context(cert_reqs=CERT_REQUIRED if authorities else CERT_NONE)
+        context = create_urllib3_context()
         self._hosts = PoolManager(
             num_pools=_MAX_HOSTS,
             maxsize=config.max_pool_connections,

@@ -49,7 +49,7 @@ class Busy(Sqs):
         return super().receive_message(**given)
 
 
-def test_a_process_that_is_to_end_receives_nothing_more_and_deletes_what_it_has_stored() -> None:
+def test_a_process_that_should_end_receives_nothing_more_and_deletes_what_it_has_stored() -> None:
     """A container is killed half a minute after its signal, and a round of a busy queue may take longer."""
     ended = threading.Event()
     busy = Busy(ended)
@@ -79,7 +79,7 @@ def test_a_process_whose_rounds_end_ends(monkeypatch: pytest.MonkeyPatch) -> Non
     settings = SimpleNamespace(lake_yaml=Path("lake.yaml"))
     monkeypatch.setattr(command, "client", lambda *_: SimpleNamespace(settings=settings))
     monkeypatch.setattr(command, "CurrentLake", lambda _: SimpleNamespace(open=lambda: lake))
-    monkeypatch.setattr(command.IntakeRounds, "run", lambda *_: None)
+    monkeypatch.setattr(IntakeRounds, "run", lambda *_: None)
     timer = threading.Timer(DEADLINE / 3, lambda: os.kill(os.getpid(), signal.SIGTERM))  # only if the test fails
     timer.start()
     with pytest.raises(UnavailableError, match="the intake has ended"):

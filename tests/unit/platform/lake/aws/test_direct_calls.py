@@ -290,7 +290,7 @@ def test_a_key_of_a_customer_is_sent_as_boto3_sends_it(server: Server) -> None:
 
 
 def test_another_thread_may_forget_an_address_at_any_time(server: Server) -> None:
-    """Each look at the addresses is followed by a thread that forgets them."""
+    """Each time that an address is sought, a thread forgets all of them."""
 
     class Forgetful(dict):  # type: ignore[type-arg]
         def __contains__(self, place: object) -> bool:
@@ -336,7 +336,7 @@ def test_behind_a_proxy_every_call_is_boto3s(server: Server, monkeypatch: pytest
 
 
 def test_a_proxy_is_that_of_the_client_and_not_of_the_bucket(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    """boto3 reads `no_proxy` for the address of its client. That of a bucket is no other."""
+    """boto3 reads `no_proxy` for the address of its client. That of a bucket does not count."""
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.port}")
     monkeypatch.setenv("no_proxy", "landing.s3.eu-north-1.amazonaws.com")
     monkeypatch.delenv("NO_PROXY", raising=False)
