@@ -124,13 +124,13 @@ def follow_processes(lake: Lake, last: str, held: HeldEvents) -> tuple[str, Inta
         held: releases events of folders that waited for a day with room.
     """
     total = IntakeResult()
-    last, entries = lake.store.intake_log.entries_after(last, time.time() - _SETTLED)
-    for entry in entries:
+    part = lake.store.intake_log.entries_after(last, time.time() - _SETTLED)
+    for entry in part.entries:
         total.add(IntakeResult(counters=dict(entry.counters), unrouted=list(entry.unrouted)))
     # A day begins when no process works any more on messages that it received in the last one: what it holds after the
     # release of a day would wait for another day.
-    total.left = _release_held(lake, held, time.time() - _DAY_SETTLED)
-    return last, total
+    total.left = [*part.damaged, *_release_held(lake, held, time.time() - _DAY_SETTLED)]
+    return part.last, total
 
 
 def _release_held(lake: Lake, held: HeldEvents, now: float) -> list[str]:

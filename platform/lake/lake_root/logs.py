@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice, takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 from ulid import ULID
 
 from tidegate.platform.core.routing.unrouted_events import Unrouted
+from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.threads import parallel
 
@@ -31,6 +32,20 @@ class IntakeEntry:
 
     counters: Mapping[str, int]
     unrouted: tuple[Unrouted, ...]
+
+
+class LogPart(NamedTuple):
+    """Some entries of the intake log.
+
+    Attributes:
+        last: from where the next part is read.
+        entries: those that can be read.
+        damaged: a sentence for each that cannot.
+    """
+
+    last: str
+    entries: Sequence[IntakeEntry]
+    damaged: Sequence[str]
 
 
 class IntakeLog:
@@ -57,13 +72,17 @@ class IntakeLog:
     def entries(self, day: str | None = None) -> Iterator[IntakeEntry]:
         """Read the entries of a day (yyyy-mm-dd, UTC), or all entries."""
         prefix = self._root.key("intake", *([day] if day else []), "")
-        return self._read([item.key for item in self._root.objects.list_under(self._root.bucket, prefix)])
+        objects, bucket = self._root.objects, self._root.bucket
+        keys = [item.key for item in objects.list_under(bucket, prefix)]
+        for body in parallel(lambda key: objects.get(bucket, key), keys):
+            if body is not None:
+                yield _entry_of(body)
 
-    def entries_after(self, last: str, before: float) -> tuple[str, list[IntakeEntry]]:
-        """Read entries that other processes wrote. Returns the key of the newest one, and at most a thousand.
+    def entries_after(self, last: str, before: float) -> LogPart:
+        """Read entries that other processes wrote, oldest first and at most a thousand.
 
         Args:
-            last: what the last call returned; empty for the entries of the last day.
+            last: `last` of the part before; empty for the entries of the last day.
             before: epoch seconds; later entries are left for the next call. An entry that was begun earlier than
                 others may be there later than these, so the time should be some seconds ago.
         """
@@ -81,19 +100,23 @@ class IntakeLog:
             if keys and size > _MAX_BYTES:
                 break
             keys.append(item.key)
-        return (keys[-1] if keys else last), list(self._read(keys))
+        entries, damaged = list[IntakeEntry](), list[str]()
+        for key, body in parallel(lambda key: (key, self._root.objects.get(self._root.bucket, key)), keys):
+            try:
+                entries += [_entry_of(body)] if body is not None else []
+            except (ValueError, LookupError, TypeError, AttributeError) as error:
+                damaged.append(f"{self._root.address(key)} is not an entry of the intake log: {first_line(error)}")
+        return LogPart(keys[-1] if keys else last, entries, damaged)
 
     def place_of(self, at: float) -> str:
         """Return from where `entries_after` reads entries that are written after a time, in epoch seconds."""
         day = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d")
         return self._root.key("intake", day, f"{ULID.from_timestamp(at)}.json")
 
-    def _read(self, keys: Sequence[str]) -> Iterator[IntakeEntry]:
-        objects, bucket = self._root.objects, self._root.bucket
-        for body in parallel(lambda key: objects.get(bucket, key), keys):
-            if body is not None:
-                entry = json.loads(body)
-                yield IntakeEntry(entry["counters"], tuple(map(Unrouted.from_row, entry["rows"])))
+
+def _entry_of(body: bytes) -> IntakeEntry:
+    entry = json.loads(body)
+    return IntakeEntry(entry["counters"], tuple(map(Unrouted.from_row, entry["rows"])))
 
 
 def _time_of(key: str) -> float | None:

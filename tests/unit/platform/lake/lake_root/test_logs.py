@@ -69,7 +69,7 @@ def test_entries_of_other_processes_are_read_once_and_in_order(monkeypatch: pyte
     objects.put("lake", f"root/intake/{NOW:%Y-%m-%d}/0-notes.txt", "a person's")
     last, read = "", []
     for before in (now + 5, now + 5, now + 5, now + 9, now + 9, now + 9):
-        last, entries = log.entries_after(last, before)
+        last, entries, _ = log.entries_after(last, before)
         read.append([entry.counters["test"] for entry in entries])
     assert read == [[0, 1, 2], [3, 4], [], [5, 6, 7], [], []]
 
@@ -89,7 +89,7 @@ def test_one_call_reads_no_more_than_memory_has(monkeypatch: pytest.MonkeyPatch)
         _entry(objects, "root", now + number, "x" * size)
     last, read = "", []
     for _ in range(4):
-        last, entries = log.entries_after(last, now + 60)
+        last, entries, _ = log.entries_after(last, now + 60)
         read.append(len(entries))
     assert read == [2, 1, 1, 0]
 
@@ -99,7 +99,21 @@ def test_entries_are_read_from_a_place_on_and_from_the_root_that_the_lake_has_no
     log = LakeStore(objects, "s3://lake/root").intake_log  # type: ignore[arg-type]
     _entry(objects, "root", now - 1)
     later = _entry(objects, "root", now + 1)
-    last, entries = log.entries_after(log.place_of(now), now + 60)
+    last, entries, _ = log.entries_after(log.place_of(now), now + 60)
     assert (last, len(entries)) == (later, 1)
-    last, entries = log.entries_after("z-old-root/intake/2026-01-02/x.json", now + 60)
+    last, entries, _ = log.entries_after("z-old-root/intake/2026-01-02/x.json", now + 60)
     assert (last, len(entries)) == (later, 2)
+
+
+@pytest.mark.parametrize("body", ["", "[]", "{}", '{"counters": {}, "rows": [1]}', "\x00"])
+def test_a_damaged_entry_is_named_and_the_next_ones_are_read(body: str) -> None:
+    objects, now = Objects(), NOW.timestamp()
+    log = LakeStore(objects, "s3://lake/root").intake_log  # type: ignore[arg-type]
+    good = json.dumps({"format": 1, "counters": {"test": 1}, "rows": []})
+    for at, text in ((now, body), (now + 1, good)):
+        objects.put("lake", f"root/intake/{NOW:%Y-%m-%d}/{ULID.from_timestamp(at)}.json", text)
+    last, entries, damaged = log.entries_after("", now + 60)
+    assert [entry.counters["test"] for entry in entries] == [1]
+    (line,) = damaged
+    assert line.startswith("s3://lake/root/intake/2026-01-01/")
+    assert log.entries_after(last, now + 60) == (last, [], [])
