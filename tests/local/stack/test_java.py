@@ -14,7 +14,9 @@ from tidegate.platform.local.spark import java as javas
 from tidegate.platform.local.spark.java import java_environ, packaged_java, require_java
 from tidegate.platform.local.spark.server import SparkServer
 
-INSTALL = r"install one of version 17 or newer, with `pip install 'tidegate\[local\]'` or `apt-get install \S+`$"
+INSTALL = (
+    r"install one of version 17 or newer, with the extra `local` \(docs/start/install\.md\) or `apt-get install \S+`$"
+)
 
 
 @pytest.fixture(autouse=True)

