@@ -1,7 +1,7 @@
 """Takes messages in as a function of AWS Lambda, which receives them from the queues by event source mappings.
 
-The handler is `tidegate.lambda_handler`. TIDEGATE_LAKE names the lake.yaml in the image. The
-mapping needs `ReportBatchItemFailures`. Lambda deletes the messages after the handler has returned (invariant 1).
+The handler is `tidegate.lambda_handler`. TIDEGATE_LAKE names the lake.yaml in the image. The mapping needs
+`ReportBatchItemFailures`. Lambda deletes the messages after the handler has returned (invariant 1).
 """
 
 from __future__ import annotations

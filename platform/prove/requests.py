@@ -54,21 +54,24 @@ class Meter:
             self.counts.update(other)
 
     def _note_begin(self, request: Any, operation_name: str, event_name: str, **_: Any) -> None:
-        name = f"{event_name.split('.')[1]}.{operation_name}"
-        request.context[_BEGUN] = (name, time.monotonic())
-        with self._noting:
-            self.counts[name] += 1
-
-    def _note_direct(self, operation_name: str, seconds: float, event_name: str, **_: Any) -> None:
-        name = f"{event_name.split('.')[1]}.{operation_name}"
-        with self._noting:
-            self.counts[name] += 1
-            self.seconds.setdefault(name, []).append(seconds)
+        request.context[_BEGUN] = (self._count(event_name, operation_name), time.monotonic())
 
     def _note_end(self, context: Mapping[str, Any], **_: Any) -> None:
         if begun := context.get(_BEGUN):
-            with self._noting:
-                self.seconds.setdefault(begun[0], []).append(time.monotonic() - begun[1])
+            self._add_seconds(begun[0], time.monotonic() - begun[1])
+
+    def _note_direct(self, operation_name: str, seconds: float, event_name: str, **_: Any) -> None:
+        self._add_seconds(self._count(event_name, operation_name), seconds)
+
+    def _count(self, event_name: str, operation_name: str) -> str:
+        name = f"{event_name.split('.')[1]}.{operation_name}"
+        with self._noting:
+            self.counts[name] += 1
+        return name
+
+    def _add_seconds(self, name: str, seconds: float) -> None:
+        with self._noting:
+            self.seconds.setdefault(name, []).append(seconds)
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,8 @@ MUTANTS = (
         "a call is not asked again by boto3 after an error",
         1,
         "DirectClient._call",
-        "            if answer is not None and status in _FINAL:\n",
-        "            if answer is not None:\n",
+        "            if status in _FINAL:\n",
+        "            if status:\n",
         ("tests/unit/platform/lake/aws/test_direct_calls.py::test_after_an_error_boto3_finds_the_address_again",),
     ),
     Mutant(

@@ -126,9 +126,9 @@ class DirectClient:
             return self._learn(operation, boto3_call, params, place)
         if address:
             answer, status = self._ask(operation, address, params)
-            if answer is not None and status < 300:
+            if 0 < status < 300:
                 return answer
-            if answer is not None and status in _FINAL:
+            if status in _FINAL:
                 code = answer.get("Error", {}).get("Code")
                 raise self._client.exceptions.from_code(code)(answer, operation.name)
             # The bucket may have moved, too. So the next call is boto3's, and shows where it is.

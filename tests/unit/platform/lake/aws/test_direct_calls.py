@@ -16,6 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.aws.direct_calls import REQUESTED, DirectClient
+from tidegate.platform.prove.requests import Meter
 
 BODY = b'{"id": 1}\n'
 CRC = base64.b64encode(zlib.crc32(BODY).to_bytes(4, "big")).decode()
@@ -365,3 +366,13 @@ def test_a_client_without_keys_is_boto3s(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     assert not isinstance(Aws(region_name="eu-north-1").client("s3"), DirectClient)
+
+
+def test_a_proof_counts_requests_of_both_kinds_once(server: Server) -> None:
+    client, meter = server.client("s3"), Meter()
+    meter.attach(client)
+    server.answer = CALLS[_get][1]
+    for _ in range(3):
+        _get(client)
+    assert (meter.counts, len(meter.seconds["s3.GetObject"])) == ({"s3.GetObject": 3}, 3)
+    assert len(server.asked) == 3
