@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import astuple
 
+from tidegate.platform.core.config.commits import Commits
 from tidegate.platform.core.costs.figures import FIGURES
 from tidegate.platform.core.costs.usage import Usage
 from tidegate.platform.prove.races import FULL, RaceSize
@@ -32,13 +33,22 @@ def planned_batches(files: int, kills: int) -> int:
     return (_TABLES + _SILVER) * (3 + files // 200 + kills)
 
 
-def batch_requests(batches: float, figures: Mapping[str, float] = FIGURES) -> Usage:
-    """Return the requests of batches and merges, without their files, as they were measured for `tidegate cost`."""
+def batch_requests(batches: float, commits: Commits) -> Usage:
+    """Return the requests of batches and merges, without their files, as they were measured for `tidegate cost`.
+
+    Args:
+        commits: how the lake coordinates them.
+    """
+    figures = FIGURES if commits == "dynamodb" else FIGURES.without_dynamodb()
     return Usage.batch_usage(figures).multiply(batches)
 
 
-def race_requests(size: RaceSize) -> Usage:
-    """Return the requests of all races. Deletes are free."""
+def race_requests(size: RaceSize, commits: Commits) -> Usage:
+    """Return the requests of all races. Deletes are free.
+
+    Args:
+        commits: how the lake coordinates them. Entries of a table of DynamoDB are raced only where that does.
+    """
     tries, rounds, keys = size.rounds * size.racers, size.rounds, size.keys
     # Creations, and of each upload its beginning, its part and its end.
     races = tries + 3 * tries
@@ -48,28 +58,29 @@ def race_requests(size: RaceSize) -> Usage:
         s3_writes=races + 4 + 2 * keys + keys + lists,
         # Who has won, what a copy or a delete left, and three reads of each key.
         s3_reads=2 * rounds + 3 + 3 * keys,
-        dynamodb_writes=tries,
-        dynamodb_reads=rounds,
+        dynamodb_writes=tries if commits == "dynamodb" else 0,
+        dynamodb_reads=rounds if commits == "dynamodb" else 0,
     )
 
 
-def plan_requests(files: int, kills: int, size: RaceSize = FULL, figures: Mapping[str, float] = FIGURES) -> Usage:
+def plan_requests(files: int, kills: int, size: RaceSize = FULL, commits: Commits = "dynamodb") -> Usage:
     """Return the requests that a run plans, with the margin.
 
     Args:
         files: number of files.
         kills: how often a worker is killed, and another one begins.
+        commits: how the lake coordinates them.
     """
     batches = planned_batches(files, kills)
     events = files + batches * 3  # the log of a registered table is in the bucket that notifies
     lists = math.ceil((files + batches * 12) / 1000) * 4
-    lake = batch_requests(batches, figures) + Usage(
+    lake = batch_requests(batches, commits) + Usage(
         # A PUT by the producer, a manifest, an intake log; and lists.
         s3_writes=files * 1.3 + events * 0.3 + lists + _FORGET_WRITES * (_TABLES + _SILVER),
         # A HEAD or GET when a run looks, a read when it loads.
         s3_reads=files * 3 + (_FORGET_READS + _COMPARE_READS) * (_TABLES + _SILVER),
-        dynamodb_writes=batches * _LOG_REQUESTS,
-        sqs_requests=events * figures["message_sqs_requests"] + _WAITING_SECONDS * _RECEIVES,
+        dynamodb_writes=batches * _LOG_REQUESTS if commits == "dynamodb" else 0,
+        sqs_requests=events * FIGURES["message_sqs_requests"] + _WAITING_SECONDS * _RECEIVES,
     )
-    planned = (lake + race_requests(size)).multiply(_MARGIN)
+    planned = (lake + race_requests(size, commits)).multiply(_MARGIN)
     return Usage(*map(math.ceil, astuple(planned)))

@@ -124,7 +124,7 @@ class ProofOptions:
     @cached_property
     def planned(self) -> Usage:
         """The requests that are announced: the run stops when it has spent their price."""
-        return plan_requests(self.files, self.kills, self.race_size)
+        return plan_requests(self.files, self.kills, self.race_size, self.commits)
 
 
 def run_proof(settings: Settings, options: ProofOptions, names: RunNames, console: Console) -> Report:
@@ -423,7 +423,7 @@ class Proof:
         logged = server_requests(self.server.request_log) if self.server else None
         if logged is None:
             batches = sum(int(path.read_text()) for path in self.home.glob("batches-*[0-9]"))
-            return billed_requests(counts) + batch_requests(batches), counts, False
+            return billed_requests(counts) + batch_requests(batches, self.options.commits), counts, False
         return billed_requests(counts + logged), counts + logged, True
 
     def _require_budget(self) -> None:

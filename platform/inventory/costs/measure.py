@@ -36,16 +36,6 @@ from tidegate.platform.lake.threads import parallel
 _MIN_TICK = 5
 
 
-#: The commits of a batch: that of its table, and that of the ledger. Through DynamoDB each stages its bytes in a PUT.
-_COMMITS = 2
-#: What a batch takes in a lake whose commits only S3 coordinates.
-_WITHOUT_DYNAMODB = {
-    "batch_dynamodb_writes": 0.0,
-    "batch_dynamodb_reads": 0.0,
-    **{name: FIGURES[name] - _COMMITS for name in ("batch_s3_writes", "register_s3_writes")},
-}
-
-
 def cost_figures(spec: CostsSpec, folder: Path, now: datetime, commits: Commits = "dynamodb") -> Figures:
     """Return the units of cost that a lake is computed with.
 
@@ -60,8 +50,9 @@ def cost_figures(spec: CostsSpec, folder: Path, now: datetime, commits: Commits 
     """
     paths = [folder / path for path in spec.prices]
     figures = FIGURES.with_prices(read_prices(paths), ", ".join(spec.prices)) if paths else FIGURES
-    known = _WITHOUT_DYNAMODB if commits == "s3" else {}
-    return figures.with_values({**known, **spec.figures}, now.date())
+    if commits == "s3":
+        figures = figures.without_dynamodb()
+    return figures.with_values(spec.figures, now.date())
 
 
 def table_costs(

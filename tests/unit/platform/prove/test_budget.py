@@ -31,8 +31,8 @@ def test_more_files_and_more_kills_cost_more() -> None:
 
 def test_the_plan_has_the_requests_of_the_races_by_their_size() -> None:
     # Two rounds of three threads: creations, three requests of each upload, and entries; and ten objects.
-    assert race_requests(RaceSize(2, 3, 10)) == Usage(6 + 18 + 4 + 30 + 2, 4 + 3 + 30, 0, 6, 2)
-    assert race_requests(FULL).s3_writes == 1506
+    assert race_requests(RaceSize(2, 3, 10), "dynamodb") == Usage(6 + 18 + 4 + 30 + 2, 4 + 3 + 30, 0, 6, 2)
+    assert race_requests(FULL, "s3").s3_writes == 1506
     assert dollars_of(plan_requests(1000, 3, QUICK)) < dollars_of(plan_requests(1000, 3, FULL))
     assert plan_requests(60, 0).dynamodb_writes > 3 * FULL.rounds * FULL.racers
 
@@ -42,7 +42,15 @@ def test_a_run_of_a_thousand_files_costs_cents() -> None:
 
 
 def test_a_batch_takes_the_requests_that_were_measured() -> None:
-    assert batch_requests(2) == Usage(28, 24, 0, 8, 6)
+    assert batch_requests(2, "dynamodb") == Usage(28, 24, 0, 8, 6)
+
+
+def test_a_lake_that_s3_coordinates_asks_dynamodb_nothing() -> None:
+    assert batch_requests(2, "s3") == Usage(24, 24, 0, 0, 0)
+    assert race_requests(RaceSize(2, 3, 10), "s3") == Usage(6 + 18 + 4 + 30 + 2, 4 + 3 + 30, 0, 0, 0)
+    planned = plan_requests(1000, 8, FULL, "s3")
+    assert (planned.dynamodb_writes, planned.dynamodb_reads) == (0, 0)
+    assert dollars_of(planned) < dollars_of(plan_requests(1000, 8, FULL, "dynamodb"))
 
 
 def test_requests_are_billed_by_class_and_deletes_are_free() -> None:
