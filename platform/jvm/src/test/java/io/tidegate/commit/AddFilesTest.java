@@ -133,6 +133,39 @@ class AddFilesTest {
   }
 
   @Test
+  void aWriterThatNeverPausesKeepsNoBatchOut() throws Exception {
+    t.born();
+    List<Map<String, Object>> adds = new ArrayList<>();
+    for (int i = 0; i < 1000; i++) {
+      Map<String, Object> add = new HashMap<>(t.file("b.parquet", 10, 15));
+      add.put("path", "b" + i + ".parquet");
+      adds.add(add);
+    }
+    String batch = t.batch(2, 0, adds, Map.of());
+    AtomicBoolean done = new AtomicBoolean();
+    AtomicInteger commits = new AtomicInteger();
+    var threads = Executors.newSingleThreadExecutor();
+    Future<?> other = threads.submit(() -> {
+      while (!done.get()) {
+        Foreign.append(t, "f" + commits.incrementAndGet() + ".parquet", 10, "{\"numRecords\":0}");
+      }
+    });
+    try {
+      while (commits.get() < 3 && !other.isDone()) {
+        Thread.sleep(10);
+      }
+      Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), batch, false);
+      assertEquals("committed", landed.outcome());
+      assertTrue(landed.version() >= 3, "the other writer was first: version " + landed.version());
+    } finally {
+      done.set(true);
+      other.get(60, TimeUnit.SECONDS);
+      threads.shutdown();
+    }
+    assertEquals(1 + 1000 + commits.get(), TableView.open(TestTable.spark(), t.uri()).files());
+  }
+
+  @Test
   void aRebaseThatWouldBreakAPreconditionVoidsInstead() {
     t.born();
     // Delta itself would rebase this append over the foreign commit, because its rules see no conflict.
