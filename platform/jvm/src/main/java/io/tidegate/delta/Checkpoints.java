@@ -13,7 +13,9 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.util.ShutdownHookManager;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.DeltaLog;
+import org.apache.spark.sql.delta.LastCheckpointInfo$;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.util.FileNames;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,6 +38,9 @@ final class Checkpoints {
 
   /** The newest checkpoint that was written to each log. */
   private static final Map<Path, String> NEWEST = new ConcurrentHashMap<>();
+
+  /** The day, counted from 1970, before which each log has nothing any more. */
+  private static final Map<Path, Long> REMOVED_BEFORE = new ConcurrentHashMap<>();
 
   private static final ExecutorService WRITER =
       Executors.newSingleThreadExecutor(
@@ -62,12 +67,33 @@ final class Checkpoints {
     later(
         log.logPath(),
         () -> {
-          log.checkpoint(
+          Snapshot snapshot =
               log.getSnapshotAt(
-                  version, Option.empty(), Option.apply(committed.checkpointProvider()), Option.empty(), false),
-              Option.empty());
+                  version, Option.empty(), Option.apply(committed.checkpointProvider()), Option.empty(), false);
+          log.writeLastCheckpointFile(
+              log,
+              log.writeCheckpointFiles(snapshot, Option.empty()),
+              LastCheckpointInfo$.MODULE$.checksumEnabled(log.spark()));
           remember(log, version);
+          removeExpired(log, snapshot);
         });
+  }
+
+  /**
+   * Removes what is older than the log's retention, once for each day that becomes older than it.
+   *
+   * <p>Delta does that after each checkpoint, and lists the whole log for it: 400 requests in a log of 400,000 commits.
+   * It removes whole days, so the next midnight is the first that has more to remove. A log has nothing older than its
+   * table, which is all that the log of a registered table has to be asked for ten years.
+   */
+  private static void removeExpired(DeltaLog log, Snapshot snapshot) {
+    Metadata metadata = snapshot.metadata();
+    long day = TimeUnit.MILLISECONDS.toDays(System.currentTimeMillis() - log.deltaRetentionMillis(metadata));
+    long created = metadata.createdTime().isDefined() ? (long) metadata.createdTime().get() : 0;
+    if (TimeUnit.DAYS.toMillis(day) >= created && !Long.valueOf(day).equals(REMOVED_BEFORE.get(log.logPath()))) {
+      log.doLogCleanup(snapshot, Option.empty());
+      REMOVED_BEFORE.put(log.logPath(), day);
+    }
   }
 
   /** Remembers the checkpoint that was just written, if it is one file. Others are read like those of strangers. */
@@ -106,7 +132,7 @@ final class Checkpoints {
             try {
               asTheServer(WAITING.remove(log));
             } catch (Exception e) { // Scala throws checked exceptions without declaring them
-              LOG.warn("no checkpoint was written to {}; a later commit tries again", log, e);
+              LOG.warn("the checkpoint of {} or what follows it failed; a later commit tries again", log, e);
             }
           });
     }

@@ -4,15 +4,22 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.tidegate.TestTable;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.sql.delta.CommittedTransaction;
+import org.apache.spark.sql.delta.DeltaOperations;
 import org.apache.spark.sql.delta.MaintenanceOperation;
+import org.apache.spark.sql.delta.actions.Action;
+import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.hooks.ChecksumHook$;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -90,6 +97,58 @@ class CheckpointsTest {
   }
 
   @Test
+  void expiredCommitsAreRemovedOnceForEachDayThatExpires() throws Exception {
+    TestTable t = new TestTable(folder);
+    t.born();
+    ageAll(t);
+    assertEquals(List.of(0L, 1L), versionsAfterCheckpoint(t, 7, true), "nothing is older than the table");
+    ageAll(t);
+    assertEquals(List.of(2L), versionsAfterCheckpoint(t, 7, false), "those before the checkpoint");
+    ageAll(t);
+    assertEquals(List.of(2L, 3L), versionsAfterCheckpoint(t, 7, false), "the next day has more");
+    ageAll(t);
+    assertEquals(List.of(4L), versionsAfterCheckpoint(t, 8, false), "another retention");
+  }
+
+  /**
+   * Commits, has the checkpoint of that commit written, and returns the versions whose commits are still there.
+   *
+   * @param days for which the log is kept
+   * @param isNew whether the table was created now, or in 1970
+   */
+  private static List<Long> versionsAfterCheckpoint(TestTable t, int days, boolean isNew) throws Exception {
+    TableView before = TableView.open(TestTable.spark(), t.uri());
+    var json = (ObjectNode) new ObjectMapper().readTree(before.snapshot().metadata().json());
+    var metadata = (ObjectNode) json.get("metaData");
+    metadata.put("createdTime", isNew ? System.currentTimeMillis() : 0);
+    ((ObjectNode) metadata.get("configuration")).put("delta.logRetentionDuration", "interval " + days + " days");
+    var txn = before.log().startTransaction(Option.empty(), Option.empty());
+    txn.updateMetadata((Metadata) Action.fromJson(json.toString()), false);
+    txn.commit(none(), new DeltaOperations.ManualUpdate$());
+    TableView view = TableView.open(TestTable.spark(), t.uri());
+    Checkpoints.later(view.log(), view.snapshot(), view.snapshot().version());
+    assertTrue(Checkpoints.drained(DEADLINE_MS));
+    try (var files = Files.list(t.root.resolve("_delta_log"))) {
+      return files.map(file -> file.getFileName().toString())
+          .filter(name -> name.matches("\\d{20}\\.json"))
+          .map(name -> Long.parseLong(name.substring(0, 20)))
+          .sorted()
+          .toList();
+    }
+  }
+
+  /** Makes all files of the log a month old, each a second older than the one after it. */
+  private static void ageAll(TestTable t) throws Exception {
+    try (var files = Files.list(t.root.resolve("_delta_log"))) {
+      List<Path> all = files.sorted().toList();
+      for (int i = 0; i < all.size(); i++) {
+        long millis = System.currentTimeMillis() - TimeUnit.DAYS.toMillis(30) + i * 1000L;
+        Files.setLastModifiedTime(all.get(i), FileTime.fromMillis(millis));
+      }
+    }
+  }
+
+  @Test
   void aChecksumFileDescribesItsOwnVersion() throws Exception {
     TestTable t = new TestTable(folder);
     t.born();
@@ -106,7 +165,7 @@ class CheckpointsTest {
     PinnedTransaction large = new PinnedTransaction(view, 5_000);
     for (long version : List.of(1L, 2L)) {
       String crc = "_delta_log/%020d.crc".formatted(version);
-      java.nio.file.Files.deleteIfExists(t.root.resolve(crc));
+      Files.deleteIfExists(t.root.resolve(crc));
       large.runPostCommitHook(ChecksumHook$.MODULE$, committed(view, version));
       // Version 2 came between the commit of version 1 and its hook.
       assertEquals(version == 2, t.exists(crc));
