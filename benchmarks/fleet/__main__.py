@@ -53,6 +53,7 @@ def main() -> None:
             for name, rules in (
                 ("ten times the load for an hour", TUNED),
                 ("and `intake: {seconds: 50, events: 100000}`", larger),
+                ("four processes of the intake, and 64 runs at work", replace(TUNED, processes=4, at_work=64)),
             )
         ],
         peers=peers(FLEET, found, window=300.0, object_bytes=OBJECT_BYTES),

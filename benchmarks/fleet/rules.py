@@ -40,6 +40,7 @@ class Rules:
         batches: batches of a table in a run, at most.
         at_work: runs that Dagster has at work, at most.
         dequeue: seconds between two looks of Dagster at its queue of runs.
+        processes: processes that drain the queue. With none, each tick drains it.
     """
 
     window: float = _TABLE.window
@@ -57,6 +58,7 @@ class Rules:
     batches: int = MAX_BATCHES
     at_work: int = _DAGSTER["concurrency"]["runs"]["max_concurrent_runs"]
     dequeue: float = _DAGSTER["run_coordinator"]["config"]["dequeue_interval_seconds"]
+    processes: int = 0
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,8 @@ class Simulation:
         self._slices = self._load.slices()
         self._arrive()
         self._at(0.0, self._tick)
+        if self._rules.processes:
+            self._at(0.0, self._drain)
         used, until = 0.0, self._load.seconds * (1 + _PATIENCE)
         while self._events or self._cores.next_end() < math.inf:
             ends = self._cores.next_end()
@@ -107,11 +109,14 @@ class Simulation:
         self._at(middle, arrived)
 
     def _tick(self, now: float) -> None:
-        """Receive for a while, and then tour the inbox."""
+        """Receive for a while, if no processes do, and then tour the inbox."""
         rules, rate = self._rules, self._costs.receive_rate
         depth = self._queue.depth
         self.outcome.ticks += 1
         self.outcome.depth.append((now, depth))
+        if rules.processes:
+            self._end_receives(now, now)
+            return
         steady = self._load.a_day * self._load.slice / 86_400 >= 1 and now < self._load.seconds
         lasts = min(rules.receives, rules.events / rate if depth >= rules.events else math.inf)
         if not steady:
@@ -120,18 +125,39 @@ class Simulation:
         ends = now + lasts + self._random.uniform(0, rules.poll)
         self._at(ends, lambda then: self._take_in(now, then, int(min(rules.events, rate * lasts))))
 
+    def _drain(self, now: float) -> None:
+        """Receive in all processes until their chunks are full, or for as long as a round receives."""
+        rules = self._rules
+        is_deep = self._queue.depth >= rules.processes * rules.chunk
+        ends = now + (rules.chunk / self._costs.receive_rate if is_deep else rules.receives)
+
+        def end(then: float) -> None:
+            self._store(then, int(rules.processes * self._costs.receive_rate * (ends - now)))
+            if then < self._load.seconds or self._queue.depth:
+                self._drain(then)
+
+        self._at(ends, end)
+
     def _take_in(self, began: float, now: float, most: int) -> None:
+        self._store(now, most)
+        self._end_receives(began, now)
+
+    def _end_receives(self, began: float, now: float) -> None:
+        self._cores.used += self._costs.tick_cpu
+        self._at(now + self._costs.tick_seconds, lambda then: self._tour(began, now, then))
+
+    def _store(self, now: float, most: int) -> None:
         taken = self._queue.take(most)
         for arrived, counts in taken:
             self._inbox.put(now, arrived, counts)
         of_table = np.sum([counts for _, counts in taken], axis=0) if taken else np.zeros(self._load.tables, np.int64)
         received = int(of_table.sum())
-        chunks = -(-received // self._rules.chunk)
-        self.outcome.flight = max(self.outcome.flight, min(received, 2 * self._rules.chunk))
+        drains = max(1, self._rules.processes)
+        chunks = drains * -(-received // (drains * self._rules.chunk))
+        self.outcome.flight = max(self.outcome.flight, min(received, 2 * drains * self._rules.chunk))
         # A chunk writes a manifest for each of its tables. A table with few messages is not in each chunk.
         self.outcome.manifests += int(np.minimum(of_table, chunks).sum())
-        self._cores.used += received * self._costs.message_cpu + self._costs.tick_cpu
-        self._at(now + self._costs.tick_seconds, lambda then: self._tour(began, now, then))
+        self._cores.used += received * self._costs.message_cpu
 
     def _tour(self, began: float, drained: float, now: float) -> None:
         rules = self._rules

@@ -27,6 +27,7 @@ OUTCOMES = {
     "small ticks": simulated(rules=Rules(events=400)),
     "no cold tables": simulated(rules=Rules(cold=0)),
     "short shared runs": simulated(rules=Rules(shared_seconds=5)),
+    "processes": simulated(rules=Rules(processes=3)),
 }
 
 
@@ -55,6 +56,15 @@ def test_no_object_is_visible_before_it_arrived_and_was_read(outcome: Outcome) -
 
 def test_no_more_messages_are_in_flight_than_two_chunks(outcome: Outcome) -> None:
     assert 0 < outcome.flight <= 2 * Rules().chunk
+
+
+def test_processes_take_in_what_one_tick_after_another_cannot() -> None:
+    load = Load(tables=50, a_day=2 * COSTS.receive_rate * 86_400, seconds=120)
+    late = simulated(load, Rules(every=5), cores=64)
+    timely = simulated(load, Rules(every=5, processes=4), cores=64)
+    assert late.committed == timely.committed == late.arrived
+    assert late.depth_at_end > 4 * timely.depth_at_end
+    assert late.manifests < timely.manifests <= 50 * 4 * (timely.arrived // (4 * Rules().chunk) + 60)
 
 
 def test_the_same_seed_gives_the_same_outcome() -> None:
