@@ -154,7 +154,7 @@ class WantedResources:
     Attributes:
         buckets: source buckets. Their events go to the event queue.
         lake_root: `s3://` URI of Tidegate's own objects. Its bucket sends no notifications.
-        event_queue: the queue that gets the events.
+        event_queue: the queue that gets the events; None for a lake that only lists.
         commit_table: the table that coordinates commits; None if there is none.
         topics: topics of routes.
         destinations: queues of routes. Queues that a route finds by a tag are not among them.
@@ -164,7 +164,7 @@ class WantedResources:
 
     buckets: tuple[str, ...] = ("landing",)
     lake_root: str = "s3://tidegate-lake/lake"
-    event_queue: WantedQueue = WantedQueue("tidegate-events", "tidegate-events-dlq")
+    event_queue: WantedQueue | None = WantedQueue("tidegate-events", "tidegate-events-dlq")
     row_queues: tuple[WantedQueue, ...] = ()
     commit_table: CommitTable | None = field(default_factory=CommitTable)
     topics: tuple[WantedTopic, ...] = ()
@@ -182,7 +182,7 @@ class WantedResources:
         return cls(
             config.buckets,
             config.lake.root,
-            WantedQueue.from_spec(config.queues[0]),
+            WantedQueue.from_spec(config.queues[0]) if config.queues else None,
             rows,
             wanted_commit_table(config),
             topics=tuple(map(WantedTopic, topics)),
@@ -199,7 +199,7 @@ class WantedResources:
     @property
     def every_queue(self) -> tuple[WantedQueue, ...]:
         """The event queue, and then the row queues."""
-        return (self.event_queue, *self.row_queues)
+        return (*((self.event_queue,) if self.event_queue else ()), *self.row_queues)
 
     def queue_policy(self, queue_arn: str) -> dict[str, Any]:
         """Return the policy that lets S3 send the events of the source buckets to the event queue of that ARN."""

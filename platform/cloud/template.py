@@ -68,8 +68,9 @@ def stack_template(config: LakeConfig, created: Collection[str], trust: Trust) -
     resources: dict[str, Any] = {}
     for queue in wanted.every_queue:
         resources |= _queue(queue)
-    events = resource_id("Queue", wanted.event_queue.name)
-    resources["EventsMaySend"] = _queue_policy(bound, wanted, events)
+    events = resource_id("Queue", wanted.event_queue.name) if wanted.event_queue else None
+    if events:
+        resources["EventsMaySend"] = _queue_policy(bound, wanted, events)
     resources["LakeBucket"] = _lake_bucket(bound)
     resources |= {
         resource_id("Bucket", name): _source_bucket(name, wanted, events) for name in config.buckets if name in created
@@ -136,6 +137,8 @@ def _with_address(config: LakeConfig) -> LakeConfig:
         return config
     region = _REGION if address.region == "*" else address.region
     account = _ACCOUNT if address.account == "*" else address.account
+    if not config.queues:
+        return config
     first, *others = config.queues
     url = f"https://sqs.{region}.amazonaws.com/{account}/{first.name}"
     return config.model_copy(update={"queues": (first.model_copy(update={"url": url, "given_name": None}), *others)})
@@ -181,7 +184,9 @@ def _lake_bucket(config: LakeConfig) -> dict[str, Any]:
     return _bucket(config.lake.bucket, properties)
 
 
-def _source_bucket(name: str, wanted: WantedResources, events: str) -> dict[str, Any]:
+def _source_bucket(name: str, wanted: WantedResources, events: str | None) -> dict[str, Any]:
+    if events is None:
+        return _bucket(name, {})
     queue = {"Fn::GetAtt": [events, "Arn"]}
     found = [{"Event": event, "Queue": queue} for event in wanted.notification("")["Events"]]
     made = _bucket(name, {"NotificationConfiguration": {"QueueConfigurations": found}})
@@ -371,12 +376,14 @@ def _lost_commits() -> dict[str, Any]:
     }
 
 
-def _outputs(events: str, roles: dict[str, Any]) -> dict[str, Any]:
+def _outputs(events: str | None, roles: dict[str, Any]) -> dict[str, Any]:
     arns: dict[str, dict[str, Any]] = {
         name: {"Value": {"Fn::GetAtt": [name, "Arn"]}} for name in roles if name.endswith("Role")
     }
     if "Machine" in roles:
         arns["Machine"] = {"Value": {"Ref": "Machine"}, "Description": "Name of the instance profile of ProcessesRole"}
+    if events is None:
+        return arns
     return {"QueueUrl": {"Value": {"Ref": events}}, "QueueArn": {"Value": {"Fn::GetAtt": [events, "Arn"]}}, **arns}
 
 

@@ -27,7 +27,7 @@ class CurrentLake:
         """Return the lake.
 
         Raises:
-            ConfigurationError: the file is wrong, or lets the sensor drain the queues.
+            ConfigurationError: the file is wrong, has no queue, or lets the sensor drain the queues.
         """
         settings = self._settings
         seen = _version_of(settings.lake_yaml)
@@ -43,8 +43,12 @@ def require_processes(config: LakeConfig, path: Path) -> None:
     """Check that processes drain the queues of a lake.
 
     Raises:
-        ConfigurationError: the sensor does.
+        ConfigurationError: the sensor does, or there is no queue.
     """
+    if not config.every_queue:
+        raise ConfigurationError(
+            f"{path} has no queue (`queues: []`), so there is nothing to drain: listings find files"
+        )
     if config.intake.by != "processes":
         raise ConfigurationError(
             f"{path} lets the sensor `intake` drain the queues. Write `intake: {{by: processes}}` there: the sensor "

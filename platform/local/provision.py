@@ -66,30 +66,28 @@ class Clients:
         )
 
 
-def provision(clients: Clients, wanted: WantedResources) -> str:
+def provision(clients: Clients, wanted: WantedResources) -> None:
     """Create what is missing and correct what differs. What is right is not written again.
 
     A notification that is right is not put again, because with every put S3 sends an `s3:TestEvent`.
-
-    Returns:
-        The URL of the event queue.
     """
     for bucket in wanted.every_bucket:
         _bucket(clients.s3, bucket)
-    url, *_ = [_queue_with_dlq(clients.sqs, queue) for queue in wanted.every_queue]
-    arn = _arn(clients.sqs, url)
-    _attributes(clients.sqs, url, {"Policy": json.dumps(wanted.queue_policy(arn))})
+    urls = [_queue_with_dlq(clients.sqs, queue) for queue in wanted.every_queue]
+    arn = _arn(clients.sqs, urls[0]) if wanted.event_queue else None
+    if arn:
+        _attributes(clients.sqs, urls[0], {"Policy": json.dumps(wanted.queue_policy(arn))})
     for bucket, policy in wanted.log_policies.items():
         _bucket_policy(clients.s3, bucket, policy)
-    for bucket in wanted.buckets:
-        _notification(clients.s3, bucket, wanted.notification(arn))
+    if arn:
+        for bucket in wanted.buckets:
+            _notification(clients.s3, bucket, wanted.notification(arn))
     for topic in wanted.topics:
         _topic(clients.sns(topic.region, topic.account), topic)
     for destination in wanted.destinations:
         _destination(clients.sqs, destination)
     if wanted.commit_table is not None:
         _commit_table(clients.dynamodb, wanted.commit_table)
-    return url
 
 
 def _bucket(s3: S3Client, bucket: str) -> None:

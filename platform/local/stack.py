@@ -85,8 +85,8 @@ class LocalStack(RunningServer):
 
     @property
     def queue_url(self) -> str:
-        """The URL of the event queue."""
-        return self.aws.queue_url(self.wanted.event_queue.name)
+        """The URL of the event queue; empty if there is none."""
+        return self.aws.queue_url(self.wanted.event_queue.name) if self.wanted.event_queue else ""
 
     @property
     def environ(self) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from tidegate.platform.cloud.commit_table import CommitTable
-from tidegate.platform.cloud.requirements import WantedResources
+from tidegate.platform.cloud.requirements import WantedQueue, WantedResources
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.wording import first_line
@@ -97,7 +97,8 @@ class Resources:
         with explained():
             for bucket in wanted.every_bucket:
                 self._make_bucket(bucket, mark)
-            arn = self._make_queues(wanted, mark)
+            (events,) = wanted.every_queue
+            arn = self._make_queues(events, wanted, mark)
             if commit_table and wanted.commit_table is not None:
                 self._make_table(replace(wanted.commit_table, name=names.base), mark)
             self._notify(names.landing, wanted.notification(arn))
@@ -132,9 +133,9 @@ class Resources:
                 raise
             self.s3.put_object(Bucket=name, Key=MARKER_KEY, Body=str(mark).encode())
 
-    def _make_queues(self, wanted: WantedResources, mark: Mark) -> str:
+    def _make_queues(self, queue: WantedQueue, wanted: WantedResources, mark: Mark) -> str:
         """Make the event queue with its dead-letter queue. Returns its ARN."""
-        queue, tags = wanted.event_queue, {MARKER: str(mark)}
+        tags = {MARKER: str(mark)}
         dead = self.sqs.create_queue(QueueName=queue.dlq, Attributes=queue.dlq_attributes(), tags=tags)["QueueUrl"]
         dead_arn = self._arn(dead)
         # With its policy from the beginning: a later one takes a minute to count.

@@ -69,20 +69,22 @@ class Sender:
 
 
 def check_bucket(
-    s3: S3Client, bucket: str, tables: Sequence[TableSpec], queues: Sequence[CheckedQueue]
+    s3: S3Client, bucket: str, tables: Sequence[TableSpec], queues: Sequence[CheckedQueue] | None
 ) -> Iterator[Finding]:
     """Check one source bucket.
 
     Args:
         bucket: the name of the bucket.
         tables: the configured tables of the bucket.
-        queues: the queues that answered.
+        queues: the queues of events that answered; None if the lake has none, and needs no notification.
     """
     first = make_finding(Check.BUCKET_REACHABLE, bucket, lambda: _check_reachable(s3, bucket))
     yield first
     if not first.ok:
         return
     yield make_finding(Check.BUCKET_READ, bucket, lambda: _check_readable(s3, bucket))
+    if queues is None:
+        return
     senders: list[Sender] = []
     notification = make_finding(
         Check.BUCKET_NOTIFICATIONS, bucket, lambda: _check_notifications(s3, bucket, tables, queues, senders)

@@ -201,7 +201,7 @@ def _findings(
     yield from check_routes(config, aws)
     store = LakeStore(ObjectStore(s3), config.lake.root)
     # Events in a row queue would be rows of its table.
-    of_events = [queue for queue in queues if config.table_of_rows(queue.name) is None]
+    of_events = [queue for queue in queues if config.table_of_rows(queue.name) is None] if config.queues else None
     for bucket in config.buckets:
         tables = [spec for spec in config.tables if spec.table_key.bucket == bucket]
         about = list(check_bucket(s3, bucket, tables, of_events))

@@ -49,7 +49,7 @@ def run_stack_template(lake: Path, created: Sequence[str], trust: str) -> None:
     address = Address.from_config(config)
     if "*" not in (address.region, address.account):
         _say(f"lake.yaml names region {address.region} and account {address.account}: make the stack there")
-    for bucket in config.buckets:
+    for bucket in config.buckets if config.queues else ():
         if bucket not in created:
             _say(
                 f"bucket {bucket} is not in the stack, which leaves it as it is. Once the stack exists, print its "
@@ -80,6 +80,8 @@ def print_notification(lake: Path | None, bucket: str) -> None:
     config = settings.config()
     if bucket not in config.buckets:
         raise CommandError(f"lake.yaml has no bucket {bucket!r}; its buckets: {', '.join(config.buckets)}")
+    if not config.queues:
+        raise CommandError("lake.yaml has no queue of events (`queues: []`), so its buckets need no notification")
     wanted = WantedResources.from_config(config)
     spec = config.queues[0]
     queues = settings.aws.queues(spec.region)

@@ -185,8 +185,9 @@ class LakeConfig(TableDefaults):
     """What a file with new columns does. `evolve`: they are added to the table. `strict`: the file is quarantined."""
     lake: LakeSpec
     """The location of the lake."""
-    queues: Annotated[tuple[QueueSpec, ...], Field(min_length=1)]
-    """The queues of S3's events that intake drains."""
+    queues: tuple[QueueSpec, ...]
+    """The queues of S3's events that intake drains. With `[]` only listings find files, so each table needs a
+    `reconcile_interval`."""
     buckets: Annotated[tuple[Bucket, ...], Field(min_length=1)]
     """Source buckets. Events of other buckets are counted and ignored."""
     intake: IntakeSpec = IntakeSpec()
@@ -248,6 +249,8 @@ class LakeConfig(TableDefaults):
         ]
         if problems:
             raise BadSetting("; ".join(str(problem) for problem in problems))
+        if not self.queues:
+            self._require_listings()
         names = {table.name for table in self.tables}
         if missing := [name for name in (self.catalog and self.catalog.tables) or () if name not in names]:
             raise BadSetting(f"catalog.tables: there is no table {missing[0]}; correct the name, or leave `tables` out")
@@ -272,6 +275,21 @@ class LakeConfig(TableDefaults):
                 "forget: {secret: {env: TIDEGATE_FORGET_SECRET}}"
             )
         return self
+
+    def _require_listings(self) -> None:
+        """Require that everything comes without events."""
+        if self.routes:
+            raise BadSetting(
+                "routes: they forward events, and `queues` is empty, so none come: add the queue, or remove `routes`"
+            )
+        if not self.tables:
+            raise BadSetting("queues: it is empty, so only listings of tables find files: add `tables`, or a queue")
+        for table in self.tables:
+            if not (table.reconcile_interval or table.row_queue):
+                raise BadSetting(
+                    f"queues: it is empty, so only listings find files, and nothing lists table {table.name}: give it "
+                    "a `reconcile_interval`, or give the lake one, in seconds, or add a queue"
+                )
 
     @property
     def every_queue(self) -> tuple[QueueSpec, ...]:

@@ -46,6 +46,8 @@ LAKES = {
     ),
     "keys with wildcards": lake({"name": "odd", "prefix": "s3://landing/a$b*c?/${x}/", "format": "parquet"}),
     "discovery that registers": lake(discovery={"parquet": "register"}),
+    "no queue": lake(table("listed", format="json"), queues=[], reconcile_interval=300),
+    "rows in place of events": lake({"name": "clicks", "row_queue": {"name": "clicks", "dlq": "dead"}}, queues=[]),
     "commits by S3": lake(lake={"root": "s3://lake-bucket/root", "commits": "s3"}, metrics="cloudwatch"),
 }  # fmt: skip
 
@@ -85,9 +87,8 @@ def test_the_linter_of_aws_finds_nothing(name: str, created: tuple[str, ...], tr
 def test_its_roles_permit_what_is_printed_for_the_same_lake(name: str) -> None:
     config = LAKES[name]
     found = stack_template(config, (), Trust.parse("ecs"))["Resources"]
-    bound = config.model_copy(
-        update={"queues": (config.queues[0].model_copy(update={"url": URL, "given_name": None}), *config.queues[1:])}
-    )
+    first = [queue.model_copy(update={"url": URL, "given_name": None}) for queue in config.queues[:1]]
+    bound = config.model_copy(update={"queues": (*first, *config.queues[1:])})
     for role, statements in ROLES.items():
         parts = [each for each in found if each.startswith(f"{role.capitalize()}Policy")]
         documents = [resolve(found[part]["Properties"]["PolicyDocument"]) for part in parts]

@@ -573,6 +573,17 @@ def test_a_bucket_must_notify_a_queue_of_events_and_never_that_of_rows(home: Pat
     assert ("stop `tidegate dev` and start it again" in found.detail) is (home is not None)
 
 
+def test_buckets_of_a_lake_without_a_queue_need_no_notification() -> None:
+    s3 = Client(list_objects_v2={}, head_object={})
+    given = LAKE.model_dump(by_alias=True, exclude_unset=True)
+    table = {"name": "t", "prefix": f"s3://{LAKE.buckets[0]}/t/", "reconcile_interval": 60}
+    config = LakeConfig.model_validate({**given, "queues": [], "tables": [table]})
+    using: Any = SimpleNamespace(settings=SimpleNamespace(aws=SimpleNamespace(client=lambda name: s3)), home=None)
+    of_bucket = list(takewhile(lambda found: not found.what.startswith("lake root"), findings(using, config, set())))
+    assert Check.BUCKET_REACHABLE in {found.check for found in of_bucket}
+    assert Check.BUCKET_NOTIFICATIONS not in {found.check for found in of_bucket}
+
+
 @pytest.mark.parametrize(
     ("missing", "remedy"),
     [

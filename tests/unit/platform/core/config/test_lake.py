@@ -77,6 +77,36 @@ def test_everything_it_can_say() -> None:
     )
 
 
+LISTED = SMALL.replace("[{name: events}]", "[]")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "queues: it is empty, so only listings of tables find files: add `tables`, or a queue"),
+        (
+            TABLE + "    reconcile_interval: 60\n  - name: u\n    prefix: s3://landing/u/\n",
+            "queues: it is empty, so only listings find files, and nothing lists table u: give it a "
+            "`reconcile_interval`, or give the lake one, in seconds, or add a queue",
+        ),
+        (
+            "reconcile_interval: 60\nroutes: [{name: a, topic: 'arn:aws:sns:eu-west-1:123456789012:t'}]\n" + TABLE,
+            "routes: they forward events, and `queues` is empty, so none come: add the queue, or remove `routes`",
+        ),
+    ],
+)
+def test_a_lake_without_a_queue_lists_all_its_tables(tmp_path: Path, text: str, expected: str) -> None:
+    found = problems(tmp_path, LISTED + text)
+    assert [line.split(": ", 1)[1] for line in found] == [expected]
+
+
+def test_a_table_without_a_queue_of_events_is_listed_or_has_rows(tmp_path: Path) -> None:
+    rows = "  - name: clicks\n    row_queue: {name: clicks}\n"
+    assert load(tmp_path, LISTED + "reconcile_interval: 60\n" + TABLE).queues == ()
+    config = load(tmp_path, LISTED + TABLE + "    reconcile_interval: 3600\n" + rows)
+    assert [queue.name for queue in config.every_queue] == ["clicks"]
+
+
 def test_defaults(tmp_path: Path) -> None:
     config = load(tmp_path, SMALL + TABLE)
     assert config.intake.model_dump() == {
