@@ -32,7 +32,6 @@ from tidegate.platform.bronze.reconcile.listing import list_generation, list_pre
 from tidegate.platform.bronze.record import find_unfinished, finish, record
 from tidegate.platform.catalog import sync_table
 from tidegate.platform.core.bronze.batch import Batch
-from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.manifest import is_taken
 from tidegate.platform.core.bronze.plan import BatchDraft
@@ -42,8 +41,9 @@ from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
 from tidegate.platform.lake.ledger import Clock
-from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import CommitResult
+from tidegate.platform.lake.spark.table_maintenance import CLUSTER_NEW
+from tidegate.platform.maintenance.cluster_columns import follow_cluster_by
 from tidegate.platform.maintenance.compaction import compact, is_due
 
 #: The seams of one run, in order. Each is right after the step of its name.
@@ -117,9 +117,7 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
         if result.batch.deferred and not result.batch.rows and not first:
             break  # Every hint was deferred, because S3 does not answer. Another attempt now would be in vain.
     if done:
-        # After its first batch a table is not compacted, so its birth is known. A request that fails here would end the
-        # run without the report of its batches.
-        _compact(present.birth, present.delta, done[0].batch, done[-1].batch, listener.log)
+        _compact(present, [result.batch for result in done], listener.log)
     if any(result.batch.create or result.batch.evolve for result in done):
         sync_table(table.lake, table.table_key, listener.log)
     return done
@@ -271,6 +269,15 @@ def _warn_about_doubts(
         log(f"WARNING: {line}")
 
 
-def _compact(birth: Birth | None, delta: Delta, first: Batch, last: Batch, log: Callable[[str], None]) -> None:
-    if last.commits and birth and not birth.registered and is_due(first.n - 1, last.n):
-        compact(delta, last.location, f"bronze.{birth.name}", log)
+def _compact(table: Table, batches: Sequence[Batch], log: Callable[[str], None]) -> None:
+    """Let a table that was born be clustered, and merge its small files if that is due."""
+    first, last = batches[0], batches[-1]
+    merges = last.commits and is_due(first.n - 1, last.n)
+    is_new = bool(table.spec.cluster_by) and any(batch.create for batch in batches)
+    birth = table.birth or table.reopen().birth if merges or is_new else None
+    if birth is None or birth.registered:
+        return
+    name = f"bronze.{birth.name}"
+    clustered = follow_cluster_by(table.delta, last.location, table.spec.cluster_by, name, log)
+    if merges:
+        compact(table.delta, last.location, name, log, CLUSTER_NEW if clustered else None)

@@ -20,13 +20,12 @@ from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, Plan
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import DataError, UnavailableError
 from tidegate.platform.core.forgetting.subject_columns import absent_subject, forgotten_record
-from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.spark.cluster_columns import purge_hidden_rows
 from tidegate.platform.lake.spark.commit_retry import repeat_call
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.properties import set_properties
-from tidegate.platform.lake.spark.session import command
 from tidegate.platform.lake.suppression import SubjectProblem, Suppression
 
 #: Batches of one call. A call that needs more is repeated.
@@ -165,7 +164,7 @@ def _end(spec: TableSpec, delta: Delta, birth: Birth, log: Callable[[str], None]
     def end() -> None:
         if not record.items() <= state.properties.items():
             set_properties(session, location, record)
-        command(session, f"REORG TABLE {delta_table(location)} APPLY (PURGE)")
+        purge_hidden_rows(session, location, state)
 
     repeat_call(end, lambda _: log("another commit came first, trying again"))
 

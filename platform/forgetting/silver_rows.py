@@ -29,6 +29,7 @@ from tidegate.platform.lake.silver_suppression import (
     silver_subject,
     silver_suppression,
 )
+from tidegate.platform.lake.spark.cluster_columns import purge_hidden_rows
 from tidegate.platform.lake.spark.commit_retry import repeat_call
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.properties import set_properties
@@ -164,9 +165,11 @@ def purge_silver(delta: Delta, store: LakeStore, spec: TableSpec, log: Callable[
         PySparkException: other writers won every attempt, or Spark failed.
     """
     location = _location(store, spec)
-    if delta.table_state(location).exists:
-        purge = f"REORG TABLE {delta_table(location)} APPLY (PURGE)"
-        repeat_call(lambda: command(delta.session, purge), lambda _: log("another commit came first, trying again"))
+    if (state := delta.table_state(location)).exists:
+        repeat_call(
+            lambda: purge_hidden_rows(delta.session, location, state),
+            lambda _: log("another commit came first, trying again"),
+        )
 
 
 def end_merges(delta: Delta, store: LakeStore, spec: TableSpec, text: str) -> None:

@@ -10,6 +10,7 @@ from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import CompactionResult
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
+from tidegate.platform.lake.spark.table_maintenance import Clustering
 
 #: A table is compacted each time that its batch number passes a multiple of this. The small files of 64 batches are
 #: merged in one Spark job, and a table never has many more.
@@ -26,7 +27,9 @@ def passes(number: int, before: int, after: int) -> bool:
     return before // number < after // number
 
 
-def compact(delta: Delta, location: str, name: str, log: Callable[[str], None]) -> CompactionResult:
+def compact(
+    delta: Delta, location: str, name: str, log: Callable[[str], None], clustering: Clustering | None = None
+) -> CompactionResult:
     """Merge the small files of a table, and write files again of which a deletion vector hides many rows.
 
     No row changes. A failure is logged and does not fail the run: the files are merged the next time.
@@ -35,12 +38,13 @@ def compact(delta: Delta, location: str, name: str, log: Callable[[str], None]) 
         location: `s3a://` URI of the table. It must not be a registered table, whose files belong to the producer.
         name: name of the table in the log.
         log: called with a line.
+        clustering: which files of a clustered table are sorted. None: it is not clustered.
 
     Returns:
         The numbers of files, which are 0 after a failure.
     """
     try:
-        done = delta.compact(location)
+        done = delta.compact(location, clustering)
     except (PySparkException, SparkUnreachable) as error:
         log(f"WARNING: the small files of {name} were not merged: {first_line(error)}")
         return CompactionResult(0, 0)

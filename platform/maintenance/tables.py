@@ -7,7 +7,7 @@ first: a merge that takes too long, each time, does not keep a table from it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
@@ -18,7 +18,8 @@ from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.delta import Delta
-from tidegate.platform.lake.spark.table_maintenance import Mergeable
+from tidegate.platform.lake.spark.table_maintenance import CLUSTER_ALL, Mergeable
+from tidegate.platform.maintenance.cluster_columns import follow_cluster_by
 from tidegate.platform.maintenance.compaction import compact
 from tidegate.platform.maintenance.deletion import NOTHING, FreedObjects
 from tidegate.platform.maintenance.file_source import file_source
@@ -32,6 +33,8 @@ SEAMS = ("maintain-delete", "maintain-compact", "maintain-checkpoint", "maintain
 SHORTEST = timedelta(days=1)
 #: Small files of one folder from which on they are merged: a table is not written again for each new file.
 MIN_SMALL = 8
+#: Share of the bytes of a clustered table that may be in files that are not clustered. Each query reads such files.
+MAX_UNCLUSTERED = 0.05
 #: Commits after the last checkpoint from which on there is another one: Delta's own interval.
 MIN_COMMITS = 10
 
@@ -108,8 +111,8 @@ def maintain_bronze(
     # Built from the lake root, never from the birth record: a registered table's location is the producer's folder. A
     # table that was loaded before a reset made it registered still has its old files here.
     own = lake.store.uri("bronze", table_key)
-    done.append(upkeep.table(f"bronze.{name}", own, merges=not table.birth.registered))
-    done.append(upkeep.table(f"ledger.{name}", table.ledger.location, merges=False))
+    done.append(upkeep.table(f"bronze.{name}", own, None if table.birth.registered else table.spec.cluster_by))
+    done.append(upkeep.table(f"ledger.{name}", table.ledger.location, None))
     return [found for found in done if found]
 
 
@@ -118,7 +121,8 @@ def maintain_silver(
 ) -> list[MaintenanceResult]:
     """Maintain the silver table of a name. Arguments and errors are those of `maintain_bronze`, without `TableBusy`."""
     upkeep = _Upkeep(lake, dry_run=dry_run, log=log)
-    found = upkeep.table(f"silver.{name}", lake.store.uri("silver", name), merges=True)
+    spec = next((table.silver for table in lake.config.tables if table.name == name), None)
+    found = upkeep.table(f"silver.{name}", lake.store.uri("silver", name), spec.cluster_by if spec else ())
     return [found] if found else []
 
 
@@ -136,13 +140,13 @@ class _Upkeep:
     dry_run: bool
     log: Callable[[str], None]
 
-    def table(self, name: str, location: str, *, merges: bool) -> MaintenanceResult | None:
+    def table(self, name: str, location: str, cluster_by: Sequence[str] | None) -> MaintenanceResult | None:
         """Maintain one of the lake's own tables. Returns None if it does not exist.
 
         Args:
             name: SQL name.
             location: `s3a://` URI.
-            merges: merge small files, too.
+            cluster_by: the columns by which files are clustered when they are merged. None: no files are merged.
         """
         own_folder(self.lake.store, location)
         state = self.lake.delta.table_state(location)
@@ -151,7 +155,7 @@ class _Upkeep:
         source = file_source(self.lake, location, state.files, time.time())
         keep = keep_for(self.lake.config, self.lake.delta, location)
         data = vacuum(self.lake, location, keep, dry_run=self.dry_run, inventory=source.inventory)
-        merged = self._merge(name, location) if merges else 0
+        merged = 0 if cluster_by is None else self._merge(name, location, cluster_by)
         done = MaintenanceResult(name, data=data, merged=merged, source=source.note)
         seam("maintain-compact")
         done = self._checkpoint(done, location)
@@ -166,11 +170,15 @@ class _Upkeep:
         self.log(done.line(dry_run=self.dry_run))
         return done
 
-    def _merge(self, name: str, location: str) -> int:
-        found = self.lake.delta.upkeep.find_mergeable(location)
-        if not _is_worth(found):
+    def _merge(self, name: str, location: str, cluster_by: Sequence[str]) -> int:
+        delta = self.lake.delta
+        clustered = follow_cluster_by(delta, location, cluster_by, name, self.log, dry_run=self.dry_run)
+        found = delta.upkeep.find_mergeable(location, clustered)
+        if not is_worth(found):
             return 0
-        return found.files if self.dry_run else compact(self.lake.delta, location, name, self.log).removed
+        if self.dry_run:
+            return found.files
+        return compact(delta, location, name, self.log, CLUSTER_ALL if clustered else None).removed
 
     def _checkpoint(self, done: MaintenanceResult, location: str) -> MaintenanceResult:
         upkeep = self.lake.delta.upkeep
@@ -192,5 +200,7 @@ class _Upkeep:
         return [item for item in listed if "/.tmp/" not in item.key]
 
 
-def _is_worth(found: Mergeable) -> bool:
-    return found.in_one_folder >= MIN_SMALL or found.hidden > 0
+def is_worth(found: Mergeable) -> bool:
+    """Return whether the files of a table are worth to be written again."""
+    is_unclustered = found.pieces >= MIN_SMALL or found.unclustered_share > MAX_UNCLUSTERED
+    return found.in_one_folder >= MIN_SMALL or found.hidden > 0 or is_unclustered

@@ -27,7 +27,9 @@ from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.commit_retry import repeat_call
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import Merging, TableState
+from tidegate.platform.lake.spark.table_maintenance import CLUSTER_NEW
 from tidegate.platform.lake.sql_names import SqlNames
+from tidegate.platform.maintenance.cluster_columns import follow_cluster_by
 from tidegate.platform.maintenance.compaction import compact, is_due
 from tidegate.platform.silver.changes import Changes, gather_changes, waiting_batch_replaces_rows
 from tidegate.platform.silver.dumps.incomplete_dumps import with_incomplete_dumps
@@ -297,8 +299,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         renew_subject_record(lake.delta, work, merged.version)
     if is_remade(work.spec, work.silver, work.aim, work.table.spec, rules):
         record_remade(lake.delta, work.spec, work.location, rules)
-    if is_due(work.mark or 0, changes.n):
-        compact(lake.delta, work.location, f"silver.{work.table.spec.name}", log)
+    _compact(lake.delta, work, changes.n, log)
     if widened or not work.silver.exists:
         sync_table(lake, work.table.table_key, log)
     return MergeResult(
@@ -323,6 +324,16 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         merged.shown,
         work.silver if work.silver.exists and not widened else None,
     )
+
+
+def _compact(delta: Delta, work: PendingMerge, n: int, log: Callable[[str], None]) -> None:
+    """Let a table that was created be clustered, and merge its small files if that is due."""
+    merges, name = is_due(work.mark or 0, n), f"silver.{work.table.spec.name}"
+    clustered: Sequence[str] = ()
+    if merges or (work.spec.cluster_by and not work.silver.exists):
+        clustered = follow_cluster_by(delta, work.location, work.spec.cluster_by, name, log)
+    if merges:
+        compact(delta, work.location, name, log, CLUSTER_NEW if clustered else None)
 
 
 def _csv(spec: TableSpec) -> CsvOptions | None:

@@ -2613,11 +2613,19 @@ MUTANTS = (
         (f"{_MAINTAINED}test_vacuum.py::test_only_what_vacuum_finds_is_deleted_and_a_dry_run_deletes_nothing",),
     ),
     Mutant(
+        "what vectors hide stays in the files of a clustered table",
+        12,
+        "purge_hidden_rows",
+        "    if paths:\n        cluster_table(session, location, ())\n",
+        "",
+        ("tests/spark/tables/test_clustering.py::test_what_a_vector_hides_leaves_the_files_of_a_clustered_table",),
+    ),
+    Mutant(
         "a dry run of maintenance merges files",
         8,
         "_Upkeep._merge",
-        "        return found.files if self.dry_run else compact(",
-        "        return compact(",
+        "        if self.dry_run:\n            return found.files\n",
+        "",
         (f"{_MAINTAINED}test_tables.py::test_a_dry_run_shows_the_steps_and_does_none",),
     ),
     Mutant(

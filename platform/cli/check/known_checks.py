@@ -252,6 +252,12 @@ class Check(Enum):
         "rows of bronze can name the persons of `personal`; a warning names the columns that bronze does not have",
         "correct the name under `personal`; statistics that were written before stay in the log",
     )
+    TABLE_CLUSTERING = (
+        "table.clustering",
+        "table {}: columns that `cluster_by` names",
+        "the tables have each column that `cluster_by` names, and no folders",
+        "correct or remove `cluster_by`; the table takes rows as before",
+    )
     TABLE_DESCRIPTIONS = (
         "table.descriptions",
         "table {}: columns that have descriptions",

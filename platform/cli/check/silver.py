@@ -1,4 +1,4 @@
-"""Checks of columns that lake.yaml names: for the merges of silver tables, as personal, and with descriptions."""
+"""Checks of columns that lake.yaml names: for merges and clustering, as personal, and with descriptions."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.lake.spark.session import isolated_session
+from tidegate.platform.maintenance.cluster_columns import why_not_clustered
 from tidegate.platform.silver.row_queries import expression_types
 from tidegate.platform.silver.table import fitting_rules
 
@@ -43,7 +44,7 @@ def check_silver(remote: SparkRemote, store: LakeStore, specs: Sequence[TableSpe
     Args:
         remote: a server that answers.
     """
-    asked = [spec for spec in specs if spec.silver or spec.personal or spec.descriptions]
+    asked = [spec for spec in specs if spec.silver or spec.personal or spec.descriptions or spec.cluster_by]
     if not asked:
         return
     with isolated_session(remote) as session:
@@ -55,6 +56,8 @@ def check_silver(remote: SparkRemote, store: LakeStore, specs: Sequence[TableSpe
                 yield make_finding(
                     Check.TABLE_PERSONAL, spec.name, partial(_check_personal_columns, delta, store, spec, spec.personal)
                 )
+            if _cluster_columns(spec):
+                yield make_finding(Check.TABLE_CLUSTERING, spec.name, partial(_check_clustering, delta, store, spec))
             if spec.descriptions:
                 yield make_finding(
                     Check.TABLE_DESCRIPTIONS, spec.name, partial(_check_described_columns, delta, store, spec)
@@ -107,6 +110,23 @@ def _check_personal_columns(delta: Delta, store: LakeStore, spec: TableSpec, per
     if unknown := absent_columns((*personal.subject, *personal.columns), state.schema.fields):
         raise Warned(f"{unknown}. If it is called otherwise, statistics of its values are in the log")
     return "bronze has these columns"
+
+
+def _cluster_columns(spec: TableSpec) -> tuple[str, ...]:
+    return (*spec.cluster_by, *(spec.silver.cluster_by if spec.silver else ()))
+
+
+def _check_clustering(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
+    birth = store.births.read(spec.table_key.encode())
+    asked = [
+        (f"bronze.{spec.name}", birth.location if birth else None, spec.cluster_by),
+        (f"silver.{spec.name}", store.uri("silver", spec.name), spec.silver.cluster_by if spec.silver else ()),
+    ]
+    for name, location, columns in asked:
+        state = _state(delta, location) if location and columns else None
+        if state is not None and state.has_columns and (why := why_not_clustered(state, columns)):
+            raise Warned(f"{name} is not clustered by `cluster_by`: {why}")
+    return "the tables have these columns, or do not exist yet"
 
 
 def _check_described_columns(delta: Delta, store: LakeStore, spec: TableSpec) -> str:

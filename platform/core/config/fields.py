@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     StringConstraints,
     TypeAdapter,
@@ -22,6 +23,7 @@ from tidegate.platform.core.keys.object_key import is_hidden
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import BUCKET, MAX_ENCODED_LENGTH, TableKey
 from tidegate.platform.core.schema.column_reference import is_expression
+from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.schema.sql_types import parse_sql_type, simple_type
 
 # Words that are keywords of Python or SQL in `silver_<name>` or `SELECT … FROM bronze.<name>`.
@@ -205,6 +207,38 @@ SignalPattern = Annotated[Text, AfterValidator(_checked_signal)]
 Owner = Annotated[
     Text, require_match(r"team:\w+|[^@\s:]+@[^@\s]+\.[^@\s]+", " is neither team:<name> nor an email address")
 ]
+
+
+def _checked_path(text: str) -> str:
+    if is_expression(text):
+        raise BadSetting(f"{text!r} is an expression; name a column, or a nested field as `name.field`")
+    return text
+
+
+#: A column, or a nested field as `name.field`.
+ColumnPath = Annotated[Text, AfterValidator(_checked_path)]
+#: One of them, or a list.
+ColumnPaths = Annotated[
+    tuple[ColumnPath, ...], BeforeValidator(wrap_text, json_schema_input_type=ColumnPath | list[ColumnPath])
+]
+#: Columns that a table may be clustered by: Delta's limit.
+MAX_CLUSTER_COLUMNS = 4
+
+
+def _checked_cluster_columns(names: tuple[str, ...]) -> tuple[str, ...]:
+    lower = [fold_name(name) for name in names]
+    if twice := sorted({name for name in names if lower.count(fold_name(name)) > 1}):
+        raise BadSetting(f"{', '.join(twice)} is named twice")
+    if len(names) > MAX_CLUSTER_COLUMNS:
+        raise BadSetting(
+            f"{len(names)} columns, and Delta clusters by {MAX_CLUSTER_COLUMNS} at most: keep those that queries "
+            "select rows by"
+        )
+    return names
+
+
+#: The columns that a table is clustered by.
+ClusterColumns = Annotated[ColumnPaths, AfterValidator(_checked_cluster_columns)]
 
 
 class Model(BaseModel):

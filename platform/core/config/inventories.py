@@ -24,6 +24,7 @@ _NOT_OF_INVENTORIES: Mapping[str, str] = {
     "policy": "says what new columns do, and a new field of S3 Inventory always becomes a column",
     "columns": "gives columns their types, and AWS documents those of an inventory",
     "partition_columns": "gives folders their types, and the table has the partitions bucket and configuration",
+    "cluster_by": "sorts rows by columns, and the table has the partitions bucket and configuration",
     "widen": "makes columns wider, and AWS documents the types of an inventory",
     "csv": "says how CSV files are written, and AWS documents that",
     "inventory": "is compared with the files of the table, and S3 lists its own deliveries in no inventory",

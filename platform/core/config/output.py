@@ -26,6 +26,7 @@ Template = Annotated[Text, AfterValidator(_checked_template)]
 
 
 _NO_TABLE = {
+    "cluster_by": "sorts the rows of a table, and there is no table",
     "completion": "puts files into one commit, and objects appear one after the other",
     "silver": "is merged from a table, and there is no table",
     "personal": "is about the columns of a table, and there is no table",

@@ -4,28 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from tidegate.platform.core.config.fields import Model, Name, Text, wrap_text
+from tidegate.platform.core.config.fields import ColumnPath, ColumnPaths, Model, Name
 from tidegate.platform.core.config.webhook import SecretSpec
 from tidegate.platform.core.errors import BadSetting
-from tidegate.platform.core.schema.column_reference import is_expression
 from tidegate.platform.core.schema.column_types import fold_name
-
-
-def _checked_path(text: str) -> str:
-    if is_expression(text):
-        raise BadSetting(f"{text!r} is an expression; name a column, or a nested field as `name.field`")
-    return text
-
-
-ColumnPath = Annotated[Text, AfterValidator(_checked_path)]
-
-
-#: One column, or a list of columns.
-ColumnPaths = Annotated[
-    tuple[ColumnPath, ...], BeforeValidator(wrap_text, json_schema_input_type=ColumnPath | list[ColumnPath])
-]
 
 
 class PersonalSpec(Model):

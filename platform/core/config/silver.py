@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, fie
 from pydantic_core import PydanticKnownError
 
 from tidegate.platform.core.config.fields import (
+    ClusterColumns,
     Condition,
     Cron,
     Expression,
@@ -108,6 +109,9 @@ class SilverSpec(Model):
     at which the table is merged if there are new rows. Dagster's UI shows why a merge ran."""
     tombstone_days: Annotated[int, Field(ge=1)] = 30
     """Days for which a deleted key is remembered, so that a late older row does not bring it back."""
+    cluster_by: ClusterColumns = ()
+    """Up to four columns of silver by which maintenance sorts its rows into files. If they are its keys, a merge reads
+    only files that may have a changed key."""
     export: ExportSpec | None = None
     """Where each change of the table is written as files, for readers that know no Delta."""
 

@@ -9,8 +9,10 @@ from typing import Annotated, Any, Self
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from tidegate.platform.core.config.after_load import AfterLoad, move_target, removes_source
+from tidegate.platform.core.config.cluster_rules import clustering_problem
 from tidegate.platform.core.config.csv_options import CsvOptions
 from tidegate.platform.core.config.fields import (
+    ClusterColumns,
     Folder,
     Name,
     Owner,
@@ -40,6 +42,7 @@ from tidegate.platform.core.keys.file_format import (
 )
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.schema.column_reference import is_expression, root_of
+from tidegate.platform.core.schema.column_statistics import is_personal
 from tidegate.platform.core.schema.column_types import fold_name
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, SOURCE_COLUMNS, VARIANT_COLUMN, check_columns
 
@@ -107,6 +110,9 @@ class TableSpec(TableDefaults):
     """Description shown by Dagster."""
     descriptions: dict[Text, Text] = Field(default_factory=dict)
     """Descriptions of columns of bronze and silver, by name, shown by Dagster and Glue."""
+    cluster_by: ClusterColumns = ()
+    """Up to four columns of a loaded table by which maintenance sorts its rows into files, so that a query for some of
+    their values reads few files."""
     after_load: AfterLoad = "keep"
     """What happens to a file after its rows are in the table: `keep`, `delete`, `move` to a folder, or `tag`."""
     silver: SilverSpec | None = None
@@ -297,6 +303,19 @@ class TableSpec(TableDefaults):
                 "after_load removes files, and silver's `on_removed: full` would remove the rows of files that are "
                 "gone; use one of them"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _check_clustering(self) -> Self:
+        if problem := clustering_problem(self.registers, self.cluster_by, self.partition_columns):
+            raise BadSetting(f"cluster_by {problem}")
+        silver = self.silver.cluster_by if self.silver else ()
+        for option, names in (("cluster_by", self.cluster_by), ("`cluster_by` of silver", silver)):
+            if personal := [name for name in names if is_personal(root_of(name), self.unmeasured_columns)]:
+                raise BadSetting(
+                    f"{option} names {personal[0]}, which is personal: files are found by the bounds of their values, "
+                    "and Delta keeps none of personal columns; use another column"
+                )
         return self
 
     @model_validator(mode="after")

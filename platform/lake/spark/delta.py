@@ -30,7 +30,14 @@ from tidegate.platform.lake.spark.results import (
     TableState,
 )
 from tidegate.platform.lake.spark.session import apply_settings, override_settings, probe
-from tidegate.platform.lake.spark.table_maintenance import FULL_BYTES, HIDDEN_SHARE, SMALL_BYTES, Upkeep
+from tidegate.platform.lake.spark.table_maintenance import (
+    CLUSTERED_BYTES,
+    FULL_BYTES,
+    HIDDEN_SHARE,
+    SMALL_BYTES,
+    Clustering,
+    Upkeep,
+)
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
 
 _COMPACTION = {
@@ -38,6 +45,8 @@ _COMPACTION = {
     "spark.databricks.delta.optimize.maxFileSize": str(FULL_BYTES),
     "spark.databricks.delta.optimize.maxDeletedRowsRatio": str(HIDDEN_SHARE),
 }
+
+_CUBE = "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize"
 
 #: Otherwise Spark sorts the rows before their exchange as well, to leave out older rows of a key early. Those are
 #: mostly in other files, so the sort is in vain. The session of a handle has it from the start: the setting of a copy
@@ -305,7 +314,9 @@ class Delta:
         Its columns are `_tidegate_path`, spelled as in `_metadata.file_path`, `_tidegate_key`, decoded and relative to
         the table, `_tidegate_logged`, spelled as in the log, `_tidegate_size` in bytes, `_tidegate_modified` in
         milliseconds since 1970, `_tidegate_partition`, the texts of its partition's values by name, `_tidegate_rows`,
-        all rows of the file by its statistics, and `_tidegate_hidden`, the share of them that a deletion vector hides.
+        all rows of the file by its statistics, `_tidegate_hidden`, the share of them that a deletion vector hides,
+        `_tidegate_clustered`, the columns by which OPTIMIZE has clustered it, as JSON, and `_tidegate_cube`, the id of
+        the files that it sorted together. Both are NULL if it has not.
 
         Args:
             location: `s3a://` URI of the table.
@@ -366,17 +377,20 @@ class Delta:
         )
         return written["version"] is not None
 
-    def compact(self, location: str) -> CompactionResult:
+    def compact(self, location: str, clustering: Clustering | None = None) -> CompactionResult:
         """Merge a table's small files in one commit that changes no row. It gives way to a concurrent commit.
 
         Args:
             location: `s3a://` URI of the table.
+            clustering: which files of a clustered table are sorted into new ones. None: the table is not clustered.
 
         Raises:
             PySparkException: there was a concurrent commit, or another failure.
         """
-        with override_settings(self.session, _COMPACTION):
-            (row,) = self._procedures.command(f"OPTIMIZE {delta_table(location)}")
+        full = " FULL" if clustering and clustering.takes_other_columns else ""
+        settings = {**_COMPACTION, **(_cluster_settings(clustering) if clustering else {})}
+        with override_settings(self.session, settings):
+            (row,) = self._procedures.command(f"OPTIMIZE {delta_table(location)}{full}")
         return CompactionResult(row["metrics"]["numFilesAdded"], row["metrics"]["numFilesRemoved"])
 
     def ledger_memory(self, location: str, version: int, n: int, keys: Sequence[str] | None) -> list[Row] | None:
@@ -422,6 +436,17 @@ class Delta:
         if not ledgers:
             return []
         return [bool(row["may"]) for row in self._procedures.call("quarantining", tables=json.dumps(list(ledgers)))]
+
+
+def _cluster_settings(clustering: Clustering) -> dict[str, str]:
+    most = str(clustering.cube_bytes * 3 // 2)
+    return {
+        "spark.databricks.delta.optimize.maxFileSize": str(CLUSTERED_BYTES),
+        f"{_CUBE}.threshold": str(clustering.cube_bytes),
+        f"{_CUBE}.targetCubeSize": most,
+        # Each cube is a commit of its own, so that a run that ends early has done some of them.
+        "spark.databricks.delta.optimize.batchSize": most,
+    }
 
 
 def _parse_staged(action: dict[str, Any]) -> Add:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 
+from tidegate.platform.core.schema.sql_literal import literal
 from tidegate.platform.lake.spark.procedures import Procedures
 from tidegate.platform.lake.spark.session import override_settings
 from tidegate.platform.lake.spark.temporary_view import temporary_view
@@ -17,6 +19,8 @@ from tidegate.platform.lake.spark.temporary_view import temporary_view
 #: Files below this size are merged, into files of up to the second size. By default Delta merges each file below a
 #: gigabyte, and would rewrite a table of that size each time.
 SMALL_BYTES, FULL_BYTES = 16 << 20, 128 << 20
+#: Size of the files of a clustered table, in which a query for one value opens one file of each cube.
+CLUSTERED_BYTES = SMALL_BYTES
 #: Files of which a deletion vector hides a greater share of the rows are written without these rows.
 HIDDEN_SHARE = 0.05
 #: Delta lists the folders of a table in so many tasks, however few it has. Spark's default of 10,000 takes a minute.
@@ -42,20 +46,47 @@ class CheckpointState:
 
 
 @dataclass(frozen=True)
+class Clustering:
+    """Which files of a clustered table OPTIMIZE sorts into new ones. Files that were sorted together are a cube.
+
+    OPTIMIZE sorts cubes below a size again with each new file. By default that is each cube below a hundred gigabytes.
+
+    Attributes:
+        cube_bytes: that size.
+        takes_other_columns: also files that were clustered by other columns than those of the table.
+    """
+
+    cube_bytes: int
+    takes_other_columns: bool
+
+
+#: In a run that writes the table.
+CLUSTER_NEW = Clustering(FULL_BYTES, takes_other_columns=False)
+#: In maintenance.
+CLUSTER_ALL = Clustering(4 << 30, takes_other_columns=True)
+
+
+@dataclass(frozen=True)
 class Mergeable:
     """The files of a table that a compaction would write again.
 
     Attributes:
-        files: number of files that are small and not alone in their folder, or of which many rows are hidden.
+        files: number of files that are small and not alone in their folder, or of which many rows are hidden. Of a
+            clustered table: that are not in a cube that stays as it is.
         size: their bytes.
         hidden: number of those of which a deletion vector hides many rows.
         in_one_folder: the greatest number of files of one folder.
+        pieces: of a clustered table: number of files that are not clustered by its columns, and of cubes that do not
+            stay as they are, but for one of these.
+        unclustered_share: share of the bytes of the table in files that are not clustered by its columns.
     """
 
     files: int
     size: int
     hidden: int
     in_one_folder: int
+    pieces: int = 0
+    unclustered_share: float = 0.0
 
 
 class Upkeep:
@@ -109,11 +140,12 @@ class Upkeep:
         """
         return bool(self._procedures.call_one("has_changes", table=location, version=version)["has"])
 
-    def find_mergeable(self, location: str) -> Mergeable:
+    def find_mergeable(self, location: str, clustered: Sequence[str] = ()) -> Mergeable:
         """Return what a compaction of a table would write again. Nothing is changed.
 
         Args:
             location: `s3a://` URI of a table that exists.
+            clustered: the columns by which the table is clustered, as `name` or `name.field`.
         """
         session = self._session()
         is_small, is_hidden = f"_tidegate_size < {SMALL_BYTES}", f"_tidegate_hidden > {HIDDEN_SHARE}"
@@ -127,4 +159,29 @@ class Upkeep:
                 f"count_if({is_hidden}) AS hidden FROM {view} WHERE {is_small} OR {is_hidden} GROUP BY {folder}) "
                 "WHERE files > 1 OR hidden > 0"
             ).collect()
-        return Mergeable(row["files"], row["size"], row["hidden"], row["most"])
+            found = Mergeable(row["files"], row["size"], row["hidden"], row["most"])
+            return self._find_unclustered(view, clustered, found.hidden) if clustered else found
+
+    def _find_unclustered(self, view: str, clustered: Sequence[str], hidden: int) -> Mergeable:
+        by = literal(json.dumps(clustered, ensure_ascii=False, separators=(",", ":")))
+        of_files = (
+            f"SELECT if(_tidegate_clustered <=> {by}, _tidegate_cube, NULL) AS cube, _tidegate_size AS size, "
+            f"sum(_tidegate_size) OVER () AS total FROM {view}"
+        )
+        of_cubes = (
+            "SELECT cube, count(*) AS files, sum(size) AS size, max(total) AS total, cube IS NULL AS other "
+            f"FROM ({of_files}) GROUP BY cube"
+        )
+        (row,) = (
+            self._session()
+            .sql(
+                "SELECT coalesce(sum(files), 0) AS files, coalesce(sum(size), 0) AS size, "
+                "count_if(NOT other) AS cubes, coalesce(sum(if(other, files, 0)), 0) AS other, "
+                f"coalesce(sum(if(other, size, 0)) / max(total), 0D) AS share FROM ({of_cubes}) "
+                f"WHERE other OR size < {CLUSTER_ALL.cube_bytes}"
+            )
+            .collect()
+        )
+        pieces = row["other"] + max(0, row["cubes"] - 1)
+        files = row["files"] if pieces else 0  # A cube alone stays as it is.
+        return Mergeable(files, row["size"], hidden if pieces else 0, 0, pieces, row["share"])

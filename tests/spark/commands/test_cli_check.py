@@ -109,10 +109,10 @@ def test_columns_that_silver_names_and_bronze_has_not_are_reported(
     for why, said in zip(wrong, silver(*wrong.values()), strict=True):
         assert said.startswith("FAILED")
         assert why in said
-    # What silver was merged with is compared, too, and descriptions and personal names of no column are named.
+    # What silver was merged with is compared, too, and descriptions, cluster and personal names of no column are named.
     kit.merge(lake, "merged")
     body = yaml.safe_load(lake.path.read_text())
-    changed = {**SILVER, "apply_as_truncates": "at < 0"}
+    changed = {**SILVER, "apply_as_truncates": "at < 0", "cluster_by": "infos"}
     body["tables"][0] |= {"silver": changed, "descriptions": {"ID": "number", "_changed_at": "when", "infos": "more"}}
     body["tables"][0]["personal"] = {"columns": ["info.mail"]}
     lake.path.write_text(yaml.safe_dump(body))
@@ -121,6 +121,7 @@ def test_columns_that_silver_names_and_bronze_has_not_are_reported(
     why = "every merge fails: `apply_as_truncates` of `silver` in lake.yaml has changed from nothing to at < 0"
     assert f"FAILED table merged: columns that silver names [table.silver-columns] {why}" in said
     assert "no column is called 'infos'; it has " in said
+    assert "silver.merged is not clustered by `cluster_by`: it has no column infos (yet); correct `cluster_by`" in said
     assert "no column is called 'info.mail'; it has info.id. If it is called otherwise" in said
 
 

@@ -35,6 +35,7 @@ TABLES: dict[str, tuple[str, dict[str, str], tuple[str, ...]]] = {
         ("INSERT INTO {t} SELECT id, parse_json('1') FROM VALUES (1), (2) v(id)",),
     ),
     "v2Checkpoint": ("id INT", {"delta.checkpointPolicy": "v2", "delta.checkpointInterval": "1"}, TWO),
+    "clustering": ("id INT", {}, ("ALTER TABLE {t} CLUSTER BY (id)", *TWO, "OPTIMIZE {t}")),
     "vacuumProtocolCheck": ("id INT", {"delta.feature.vacuumProtocolCheck": "supported"}, TWO),
 }
 

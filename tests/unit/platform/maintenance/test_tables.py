@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -13,11 +14,12 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.lake import MaintainSpec
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.spark.results import CompactionResult
-from tidegate.platform.lake.spark.table_maintenance import CheckpointState, Mergeable
+from tidegate.platform.lake.spark.table_maintenance import CheckpointState, Clustering, Mergeable
 from tidegate.platform.maintenance.tables import (
     MIN_COMMITS,
     MIN_SMALL,
     TableBusy,
+    is_worth,
     keep_for,
     maintain_bronze,
     maintain_silver,
@@ -38,12 +40,15 @@ class Delta:
 
     def table_state(self, location: str) -> Any:
         properties = {"delta.deletedFileRetentionDuration": self._kept} if self._kept else {}
-        return SimpleNamespace(exists=location in self.locations, properties=properties, files=7)
+        return SimpleNamespace(
+            exists=location in self.locations, properties=properties, files=7, has_columns=True, features=()
+        )
 
-    def find_mergeable(self, location: str) -> Mergeable:
+    def find_mergeable(self, location: str, clustered: Sequence[str]) -> Mergeable:
         return self._found
 
-    def compact(self, location: str) -> CompactionResult:
+    def compact(self, location: str, clustering: Clustering | None) -> CompactionResult:
+        assert clustering is None
         self.done.append(("compact", location))
         return CompactionResult(1, self._found.files)
 
@@ -61,10 +66,11 @@ def lake_of(delta: Delta, *, registered: bool = False, decided: bool = False, bo
     birth = Birth("generation", PREFIX if registered else OWN, "orders", registered) if born else None
     table = SimpleNamespace(
         birth=birth,
+        spec=SimpleNamespace(cluster_by=()),
         ledger=SimpleNamespace(clock=lambda: SimpleNamespace(n=7), location=LEDGER),
         batches=SimpleNamespace(is_decided=lambda n: decided and n == 8),
     )
-    config = SimpleNamespace(maintenance=MaintainSpec())
+    config = SimpleNamespace(maintenance=MaintainSpec(), tables=())
     store = LakeRoot(Objects({}), "s3://lake/root")  # type: ignore[arg-type]
     return SimpleNamespace(table=lambda _: table, delta=delta, store=store, config=config)
 
@@ -122,6 +128,16 @@ def test_a_table_is_written_again_for_many_small_files_or_hidden_rows(small: int
     (done,) = maintain_silver(lake_of(Delta(silver, small=small, hidden=hidden)), "orders", dry_run=False)
     assert done.merged == merged
     assert maintain_silver(lake_of(Delta()), "orders", dry_run=False) == []
+
+
+@pytest.mark.parametrize(
+    ("pieces", "share", "worth"),
+    [(MIN_SMALL, 0.01, True), (1, 0.06, True), (MIN_SMALL - 1, 0.05, False), (0, 0.0, False)],
+)
+def test_a_clustered_table_is_written_again_for_files_that_are_not_clustered(
+    pieces: int, share: float, worth: bool
+) -> None:
+    assert is_worth(Mergeable(0, 0, 0, 0, pieces, share)) is worth
 
 
 @pytest.mark.parametrize(

@@ -845,3 +845,49 @@ def test_all_tables_are_registered_unless_some_are_named() -> None:
 def test_what_cannot_be_is_refused_with_what_to_do(catalog: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValidationError, match=problem):
         LakeConfig.model_validate({**PAPER, "catalog": catalog})
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ("    cluster_by: id\n", "5: tables[0]: cluster_by needs `mode: load`: without it, Parquet files would be"),
+        ("    format: parquet\n    cluster_by: id\n", "5: tables[0]: cluster_by is for loaded tables: a registered"),
+        (
+            "    format: csv\n    partition_columns: {day: date}\n    cluster_by: id\n",
+            "5: tables[0]: cluster_by and `partition_columns` exclude each other",
+        ),
+        ("    format: csv\n    cluster_by: [a, A]\n", "8: tables[0].cluster_by: A, a is named twice"),
+        ("    format: csv\n    cluster_by: [a, b, c, d, e]\n", "8: tables[0].cluster_by: 5 columns, and Delta"),
+        (
+            "    format: csv\n    cluster_by: date(at)\n",
+            "8: tables[0].cluster_by[0]: 'date(at)' is an expression; name a",
+        ),
+        (
+            "    format: csv\n    cluster_by: [id, mail]\n    personal: {columns: [Mail]}\n",
+            "5: tables[0]: cluster_by names mail, which is personal",
+        ),
+        (
+            "    format: csv\n    personal: {columns: [mail]}\n    silver: {keys: [id], order: at, every: 9, "
+            "cluster_by: mail}\n",
+            "5: tables[0]: `cluster_by` of silver names mail, which is personal",
+        ),
+        ("    mode: inventory\n    cluster_by: bucket\n", "5: tables[0]: `cluster_by` sorts rows by columns, and the"),
+        (
+            "    format: csv\n    mode: convert\n    output: {folder: s3://out/a/}\n    cluster_by: id\n",
+            "5: tables[0]: `cluster_by` sorts the rows of a table, and there is no table with",
+        ),
+    ],
+)
+def test_a_table_that_cannot_be_clustered_says_why(tmp_path: Path, fields: str, expected: str) -> None:
+    (problem,) = problems(tmp_path, SMALL + TABLE + fields)
+    assert problem.startswith(f"lake.yaml:{expected}"), problem
+
+
+def test_loaded_tables_and_every_silver_table_may_be_clustered(tmp_path: Path) -> None:
+    (table,) = load(tmp_path, SMALL + TABLE + "    mode: load\n    cluster_by: [user.id, at]\n").tables
+    assert table.cluster_by == ("user.id", "at")
+    rows = SMALL + "tables:\n  - name: clicks\n    row_queue: {name: clicks}\n    cluster_by: id\n"
+    assert load(tmp_path, rows).tables[0].cluster_by == ("id",)
+    (table,) = load(tmp_path, SMALL + SILVER + "      every: 9\n      cluster_by: a\n").tables
+    assert table.silver is not None
+    assert (table.cluster_by, table.silver.cluster_by) == ((), ("a",))

@@ -16,6 +16,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.AddFile;
 import org.apache.spark.sql.delta.actions.Metadata;
+import org.apache.spark.sql.delta.skipping.clustering.ClusteredTableUtils$;
+import org.apache.spark.sql.delta.skipping.clustering.ClusteringColumn;
 import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
@@ -75,6 +77,11 @@ public final class Renewal {
       for (AddFile file : view.snapshot().allFiles().collectAsList()) {
         actions.add(file.removeWithTimestamp(now, true));
       }
+      // The columns that the rows were clustered by are gone.
+      var domains = view.snapshot().domainMetadata();
+      var none = CollectionConverters.asScala(List.<ClusteringColumn>of()).toSeq();
+      var clustering = ClusteredTableUtils$.MODULE$.getMatchingMetadataDomain(none, domains).clusteringDomainOpt();
+      actions.addAll(CollectionConverters.asJava(clustering.toList()));
     } else {
       txn.updateMetadataForNewTable(metadata);
     }

@@ -110,17 +110,19 @@ public final class KeyedMerge {
   private final TableView table;
   private final Work work;
   private final Dataset<Row> rows;
+  private final List<LiveFile> live;
   private final StoredRows stored;
   private final PinnedTransaction txn;
 
   /** By how many rows the merge changes what readers see. Null where it does not count them. */
   private Long shown;
 
-  private KeyedMerge(SparkSession spark, TableView table, Work work, Dataset<Row> rows, StoredRows stored) {
+  private KeyedMerge(SparkSession spark, TableView table, Work work, Dataset<Row> rows, List<LiveFile> live, StoredRows stored) {
     this.spark = spark;
     this.table = table;
     this.work = work;
     this.rows = rows;
+    this.live = live;
     this.stored = stored;
     this.txn = new PinnedTransaction(table);
   }
@@ -147,8 +149,7 @@ public final class KeyedMerge {
     if (known == null || (!known.isEmpty() && (work.newer().isEmpty() || work.maxRows() > MAX_ROWS))) {
       return null;
     }
-    List<AddFile> live = known.stream().map(LiveFile::entry).toList();
-    StoredRows stored = new StoredRows(spark, table, live, work.hiding());
+    StoredRows stored = new StoredRows(spark, table, known.stream().map(LiveFile::entry).toList(), work.hiding());
     if (!work.stored().isEmpty()) {
       stored.all().createOrReplaceTempView(work.stored());
     }
@@ -156,9 +157,9 @@ public final class KeyedMerge {
     if (!MergedTable.isOf(table.snapshot().metadata().schema(), rows.drop(NOT_WRITTEN).schema())) {
       return null;
     }
-    KeyedMerge merge = new KeyedMerge(spark, table, work, rows, stored);
+    KeyedMerge merge = new KeyedMerge(spark, table, work, rows, known, stored);
     try {
-      return live.isEmpty() ? merge.first() : merge.into();
+      return known.isEmpty() ? merge.first() : merge.into();
     } catch (PinnedTransaction.SnapshotMoved e) {
       throw new TidegateException(
           Kind.BUSY, "another writer committed to " + location + " during the merge. Nothing is lost: merge it again.");
@@ -239,8 +240,10 @@ public final class KeyedMerge {
     Column mixed = work.mixed().isEmpty() ? lit(false) : coalesce(expr(work.mixed()), lit(false));
     // Of the two rows of a key, the one that is not in the table afterwards.
     Column isShown = when(newer, col("t." + StoredRows.SHOWN)).otherwise(ShownRows.isShown("s.", work.hiding()));
+    List<LiveFile> asked = KeyFiles.of(table.snapshot().metadata().schema(), work.keys()).select(live, source);
     List<Row> found =
         stored.few(
+            asked.stream().map(LiveFile::entry).toList(),
             rows -> rows.as("t").join(broadcast(source).as("s"), sameKey(source, hasNulls)),
             rows ->
                 rows.select(col("t." + StoredRows.PATH), col("t." + StoredRows.INDEX), newer, hash("s"), isShown, mixed)

@@ -53,12 +53,13 @@ final class StoredRows {
    *
    * <p>Delta would ask the deletion vector of a file about each row of the table. Here it is asked about the rows that are kept.
    *
+   * @param files those of the files that may have such rows
    * @param kept makes the query of all rows, hidden ones included
    * @param selected selects from the rows that are left
    */
-  <T> T few(UnaryOperator<Dataset<Row>> kept, Function<Dataset<Row>, T> selected) {
-    try (HiddenRows hidden = HiddenRows.of(spark, table, live)) {
-      Dataset<Row> rows = kept.apply(of(live.stream().map(HiddenRows::whole).toList()));
+  <T> T few(List<AddFile> files, UnaryOperator<Dataset<Row>> kept, Function<Dataset<Row>, T> selected) {
+    try (HiddenRows hidden = HiddenRows.of(spark, table, files)) {
+      Dataset<Row> rows = kept.apply(of(files.stream().map(HiddenRows::whole).toList()));
       // A deterministic condition would be asked before the join, about each row again.
       Column isHidden = udf(hidden, DataTypes.BooleanType).asNondeterministic().apply(col(PATH), col(INDEX));
       return selected.apply(rows.where(not(isHidden)));

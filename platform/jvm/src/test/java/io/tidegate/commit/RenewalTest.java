@@ -57,6 +57,19 @@ class RenewalTest {
   }
 
   @Test
+  void theNextGenerationIsNotClusteredByColumnsThatAreGone() {
+    t.born();
+    t.sql("ALTER TABLE {t} CLUSTER BY (id)");
+    renew("gen-2");
+    t.generation = "gen-2";
+    t.addFiles(t.batch(1, 1, List.of(t.file("b.parquet", 20, 23)), TestTable.creates()));
+    var detail = TestTable.spark().sql("DESCRIBE DETAIL delta.`" + t.root + "`").head();
+    assertEquals(List.of(), detail.getList(detail.fieldIndex("clusteringColumns")));
+    t.sql("OPTIMIZE {t}");
+    assertEquals(3, t.count());
+  }
+
+  @Test
   void aRepetitionChangesNothing() {
     t.born();
     assertEquals(1, renew("gen-2"));

@@ -116,6 +116,63 @@ class MergeTest {
     assertEquals(List.of("1@3b", "2@1theirs"), rows());
   }
 
+  /** Merges rows into a table of six files with ten keys each, while the files that have none of the rows' keys are gone. */
+  private KeyedMerge.Changed withoutOthers(String key, String rows, String others) throws IOException {
+    String column = key.equals("id") ? "id" : "'k' || lpad(id, 2, '0') AS `a.b`, id";
+    String type = key.equals("id") ? "id BIGINT" : "`a.b` STRING, id BIGINT";
+    root = folder.resolve("keyed" + tables++).toUri().toString().replaceFirst("/$", "");
+    spark.sql("CREATE TABLE delta.`" + root + "` (" + type + ", at INT) USING delta TBLPROPERTIES ("
+        + "'delta.enableDeletionVectors' = 'true', 'delta.columnMapping.mode' = 'name')");
+    for (int from = 0; from < 60; from += 10) {
+      spark.sql("INSERT INTO delta.`" + root + "` SELECT " + column + ", 1 FROM range(" + from + ", " + (from + 10) + ", 1, 1)");
+    }
+    spark.sql("DELETE FROM delta.`" + root + "` WHERE id IN (5, 15, 25)");
+    List<Path> gone = spark.sql("SELECT DISTINCT _metadata.file_path FROM delta.`" + root + "` WHERE " + others)
+        .collectAsList().stream().map(row -> Path.of(URI.create(row.getString(0)))).toList();
+    for (Path file : gone) {
+      Files.move(file, Path.of(file + ".gone"));
+    }
+    spark.sql(rows).createOrReplaceTempView("changes");
+    var provided = new ProvidedProperties(Map.of());
+    var work = new KeyedMerge.Work(
+        "SELECT * FROM changes", List.of(key), "s.at > t.at", "", "", List.of(), 10, APP, 1, provided);
+    KeyedMerge.Changed changed = KeyedMerge.merge(spark, root, work);
+    for (Path file : gone) {
+      Files.move(Path.of(file + ".gone"), file);
+    }
+    assertEquals(5, gone.size());
+    return changed;
+  }
+
+  @Test
+  void filesThatHaveNoneOfTheKeysAreNotRead() throws IOException {
+    String rows = "SELECT id, 2 AS at FROM VALUES (10L), (15L), (100L) v(id)";
+    KeyedMerge.Changed changed = withoutOthers("id", rows, "id NOT BETWEEN 10 AND 19");
+    assertEquals(List.of(2L, 1L), List.of(changed.inserted(), changed.updated()));
+    assertEquals(59, spark.sql("SELECT id FROM delta.`" + root + "`").distinct().count());
+
+    rows = "SELECT 'k' || id AS `a.b`, id, 2 AS at FROM VALUES (10L), (15L), (99L) v(id)";
+    changed = withoutOthers("`a.b`", rows, "id NOT BETWEEN 10 AND 19");
+    assertEquals(List.of(2L, 1L), List.of(changed.inserted(), changed.updated()));
+    assertEquals(59, spark.sql("SELECT id FROM delta.`" + root + "`").distinct().count());
+  }
+
+  @Test
+  void everyFileIsReadForAKeyWithoutAPlaceInTheOrderOfTheBounds() {
+    for (String key : List.of("CAST(NULL AS STRING)", "CAST(x'80' AS STRING)")) {
+      make("");
+      spark.sql("ALTER TABLE delta.`" + root + "` ADD COLUMN k STRING");
+      for (int file = 0; file < 5; file++) {
+        spark.sql("INSERT INTO delta.`" + root + "` SELECT " + file + ", 1, 'a', " + (file == 3 ? key : "'" + file + "'"));
+      }
+      spark.sql("SELECT 9L AS id, 2 AS at, 'b' AS v, " + key + " AS k UNION ALL SELECT 8L, 2, 'b', '0'").createOrReplaceTempView("changes");
+      var work = new KeyedMerge.Work("SELECT * FROM changes", List.of("k"), "s.at > t.at", "", "", List.of(), 10, APP, 1,
+          new ProvidedProperties(Map.of()));
+      KeyedMerge.Changed changed = KeyedMerge.merge(spark, root, work);
+      assertEquals(List.of(0L, 2L), List.of(changed.inserted(), changed.updated()), key);
+    }
+  }
+
   @Test
   void aMergeThatBeganWithOtherPropertiesChangesNothing() {
     for (String newer : List.of(NEWER, "")) {

@@ -24,8 +24,9 @@ import org.apache.spark.sql.types.StructType;
  * _metadata.file_path}, {@code _tidegate_key}, decoded and below the table, {@code _tidegate_logged}, the path as in the
  * log, {@code _tidegate_size} in bytes, {@code _tidegate_modified} in milliseconds since 1970, {@code
  * _tidegate_partition}, the texts of its partition's values by the names of the log, {@code _tidegate_rows}, all rows of the
- * file by its statistics, and {@code _tidegate_hidden}, the share of them that its deletion vector hides. Returns the version
- * that it shows.
+ * file by its statistics, {@code _tidegate_hidden}, the share of them that its deletion vector hides, {@code
+ * _tidegate_clustered}, the columns by which {@code OPTIMIZE} has clustered it, as JSON, and {@code _tidegate_cube}, the id of
+ * the files that were sorted together. Returns the version that it shows.
  */
 public final class LiveViewProcedure extends LocalProcedure {
   public LiveViewProcedure() {
@@ -55,7 +56,9 @@ public final class LiveViewProcedure extends LocalProcedure {
             coalesce(
                     col("deletionVector.cardinality").divide(rows.cast(DoubleType)),
                     when(col("deletionVector").isNull(), 0.0).otherwise(1.0))
-                .as("_tidegate_hidden"))
+                .as("_tidegate_hidden"),
+            when(col("clusteringProvider").isNotNull(), col("tags").getItem("ZCUBE_ZORDER_BY")).as("_tidegate_clustered"),
+            col("tags").getItem("ZCUBE_ID").as("_tidegate_cube"))
         .createOrReplaceTempView(arguments.text("view"));
     return List.<Object[]>of(new Object[] {table.snapshot().version()});
   }
