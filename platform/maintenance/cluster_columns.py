@@ -17,7 +17,7 @@ from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 def follow_cluster_by(
     delta: Delta,
     location: str,
-    wanted: Sequence[str],
+    wanted: Sequence[str] | None,
     name: str,
     log: Callable[[str], None],
     *,
@@ -29,7 +29,7 @@ def follow_cluster_by(
 
     Args:
         location: `s3a://` URI of the table. It must not be a registered table.
-        wanted: the columns of `cluster_by`.
+        wanted: the columns of `cluster_by`. None, if lake.yaml does not say: the table stays as it is.
         name: name of the table in the log.
         log: called with a line if something changes, or cannot be changed.
         dry_run: change nothing.
@@ -43,6 +43,8 @@ def follow_cluster_by(
         if not state.has_columns or not (wanted or CLUSTERING in state.features):
             return ()
         now = cluster_columns(delta.session, location, state)
+        if wanted is None:
+            return now
         if problem := why_not_clustered(state, wanted):
             log(f"WARNING: {name} is not clustered by `cluster_by`: {problem}. It stays clustered by {_show(now)}")
             return now

@@ -111,8 +111,9 @@ def maintain_bronze(
     # Built from the lake root, never from the birth record: a registered table's location is the producer's folder. A
     # table that was loaded before a reset made it registered still has its old files here.
     own = lake.store.uri("bronze", table_key)
-    done.append(upkeep.table(f"bronze.{name}", own, None if table.birth.registered else table.spec.cluster_by))
-    done.append(upkeep.table(f"ledger.{name}", table.ledger.location, None))
+    merges = not table.birth.registered
+    done.append(upkeep.table(f"bronze.{name}", own, table.spec.cluster_by, merges=merges))
+    done.append(upkeep.table(f"ledger.{name}", table.ledger.location, merges=False))
     return [found for found in done if found]
 
 
@@ -122,7 +123,7 @@ def maintain_silver(
     """Maintain the silver table of a name. Arguments and errors are those of `maintain_bronze`, without `TableBusy`."""
     upkeep = _Upkeep(lake, dry_run=dry_run, log=log)
     spec = next((table.silver for table in lake.config.tables if table.name == name), None)
-    found = upkeep.table(f"silver.{name}", lake.store.uri("silver", name), spec.cluster_by if spec else ())
+    found = upkeep.table(f"silver.{name}", lake.store.uri("silver", name), spec.cluster_by if spec else None)
     return [found] if found else []
 
 
@@ -140,13 +141,16 @@ class _Upkeep:
     dry_run: bool
     log: Callable[[str], None]
 
-    def table(self, name: str, location: str, cluster_by: Sequence[str] | None) -> MaintenanceResult | None:
+    def table(
+        self, name: str, location: str, cluster_by: Sequence[str] | None = None, *, merges: bool = True
+    ) -> MaintenanceResult | None:
         """Maintain one of the lake's own tables. Returns None if it does not exist.
 
         Args:
             name: SQL name.
             location: `s3a://` URI.
-            cluster_by: the columns by which files are clustered when they are merged. None: no files are merged.
+            cluster_by: the columns by which files are clustered when they are merged, as `lake.yaml` has them.
+            merges: whether small files are merged.
         """
         own_folder(self.lake.store, location)
         state = self.lake.delta.table_state(location)
@@ -155,7 +159,7 @@ class _Upkeep:
         source = file_source(self.lake, location, state.files, time.time())
         keep = keep_for(self.lake.config, self.lake.delta, location)
         data = vacuum(self.lake, location, keep, dry_run=self.dry_run, inventory=source.inventory)
-        merged = 0 if cluster_by is None else self._merge(name, location, cluster_by)
+        merged = self._merge(name, location, cluster_by) if merges else 0
         done = MaintenanceResult(name, data=data, merged=merged, source=source.note)
         seam("maintain-compact")
         done = self._checkpoint(done, location)
@@ -170,7 +174,7 @@ class _Upkeep:
         self.log(done.line(dry_run=self.dry_run))
         return done
 
-    def _merge(self, name: str, location: str, cluster_by: Sequence[str]) -> int:
+    def _merge(self, name: str, location: str, cluster_by: Sequence[str] | None) -> int:
         delta = self.lake.delta
         clustered = follow_cluster_by(delta, location, cluster_by, name, self.log, dry_run=self.dry_run)
         found = delta.upkeep.find_mergeable(location, clustered)

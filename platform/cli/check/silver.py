@@ -113,17 +113,19 @@ def _check_personal_columns(delta: Delta, store: LakeStore, spec: TableSpec, per
 
 
 def _cluster_columns(spec: TableSpec) -> tuple[str, ...]:
-    return (*spec.cluster_by, *(spec.silver.cluster_by if spec.silver else ()))
+    return (*(spec.cluster_by or ()), *((spec.silver and spec.silver.cluster_by) or ()))
 
 
 def _check_clustering(delta: Delta, store: LakeStore, spec: TableSpec) -> str:
     birth = store.births.read(spec.table_key.encode())
     asked = [
         (f"bronze.{spec.name}", birth.location if birth else None, spec.cluster_by),
-        (f"silver.{spec.name}", store.uri("silver", spec.name), spec.silver.cluster_by if spec.silver else ()),
+        (f"silver.{spec.name}", store.uri("silver", spec.name), spec.silver.cluster_by if spec.silver else None),
     ]
     for name, location, columns in asked:
-        state = _state(delta, location) if location and columns else None
+        if not location or not columns:
+            continue
+        state = _state(delta, location)
         if state is not None and state.has_columns and (why := why_not_clustered(state, columns)):
             raise Warned(f"{name} is not clustered by `cluster_by`: {why}")
     return "the tables have these columns, or do not exist yet"

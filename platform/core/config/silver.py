@@ -109,9 +109,10 @@ class SilverSpec(Model):
     at which the table is merged if there are new rows. Dagster's UI shows why a merge ran."""
     tombstone_days: Annotated[int, Field(ge=1)] = 30
     """Days for which a deleted key is remembered, so that a late older row does not bring it back."""
-    cluster_by: ClusterColumns = ()
+    cluster_by: ClusterColumns | None = None
     """Up to four columns of silver by which maintenance sorts its rows into files. If they are its keys, a merge reads
-    only files that may have a changed key."""
+    only files that may have a changed key. With none in the list, the table is clustered by none; without the list it
+    stays as it is."""
     export: ExportSpec | None = None
     """Where each change of the table is written as files, for readers that know no Delta."""
 

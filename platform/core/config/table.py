@@ -110,9 +110,10 @@ class TableSpec(TableDefaults):
     """Description shown by Dagster."""
     descriptions: dict[Text, Text] = Field(default_factory=dict)
     """Descriptions of columns of bronze and silver, by name, shown by Dagster and Glue."""
-    cluster_by: ClusterColumns = ()
+    cluster_by: ClusterColumns | None = None
     """Up to four columns of a loaded table by which maintenance sorts its rows into files, so that a query for some of
-    their values reads few files."""
+    their values reads few files. With none in the list, the table is clustered by none; without the list it stays as
+    it is."""
     after_load: AfterLoad = "keep"
     """What happens to a file after its rows are in the table: `keep`, `delete`, `move` to a folder, or `tag`."""
     silver: SilverSpec | None = None
@@ -307,11 +308,11 @@ class TableSpec(TableDefaults):
 
     @model_validator(mode="after")
     def _check_clustering(self) -> Self:
-        if problem := clustering_problem(self.registers, self.cluster_by, self.partition_columns):
+        if problem := clustering_problem(self.registers, self.cluster_by or (), self.partition_columns):
             raise BadSetting(f"cluster_by {problem}")
         silver = self.silver.cluster_by if self.silver else ()
         for option, names in (("cluster_by", self.cluster_by), ("`cluster_by` of silver", silver)):
-            if personal := [name for name in names if is_personal(root_of(name), self.unmeasured_columns)]:
+            if personal := [name for name in names or () if is_personal(root_of(name), self.unmeasured_columns)]:
                 raise BadSetting(
                     f"{option} names {personal[0]}, which is personal: files are found by the bounds of their values, "
                     "and Delta keeps none of personal columns; use another column"

@@ -43,6 +43,13 @@ class Table:
 
 def follow(monkeypatch: pytest.MonkeyPatch, table: Table, *wanted: str, **options: Any) -> tuple[list[str], list[str]]:
     """Return the columns that the call returns, and its lines."""
+    return follow_all(monkeypatch, table, wanted, **options)
+
+
+def follow_all(
+    monkeypatch: pytest.MonkeyPatch, table: Table, wanted: Sequence[str] | None, **options: Any
+) -> tuple[list[str], list[str]]:
+    """Do as `follow` does, for a lake.yaml that may say nothing (None)."""
     monkeypatch.setattr(cluster_columns, "cluster_columns", table.cluster_columns)
     monkeypatch.setattr(cluster_columns, "cluster_table", table.cluster_table)
     lines: list[str] = []
@@ -94,3 +101,9 @@ def test_a_dry_run_and_a_table_without_columns_change_nothing(monkeypatch: pytes
     )
     assert table.now == ("Id",)
     assert follow(monkeypatch, Table(columns=False), "day") == ([], [])
+
+
+def test_without_a_word_in_lake_yaml_a_table_stays_as_somebody_clustered_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table("Id")
+    assert follow_all(monkeypatch, table, None) == (["Id"], [])
+    assert table.now == ("Id",)

@@ -890,4 +890,4 @@ def test_loaded_tables_and_every_silver_table_may_be_clustered(tmp_path: Path) -
     assert load(tmp_path, rows).tables[0].cluster_by == ("id",)
     (table,) = load(tmp_path, SMALL + SILVER + "      every: 9\n      cluster_by: a\n").tables
     assert table.silver is not None
-    assert (table.cluster_by, table.silver.cluster_by) == ((), ("a",))
+    assert (table.cluster_by, table.silver.cluster_by) == (None, ("a",))
