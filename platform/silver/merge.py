@@ -299,7 +299,16 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         renew_subject_record(lake.delta, work, merged.version)
     if is_remade(work.spec, work.silver, work.aim, work.table.spec, rules):
         record_remade(lake.delta, work.spec, work.location, rules)
-    _compact(lake.delta, work, changes.n, log)
+    is_new = not work.silver.exists
+    _compact(
+        lake.delta,
+        work.location,
+        f"silver.{work.table.spec.name}",
+        work.spec,
+        is_due(work.mark or 0, changes.n),
+        log,
+        is_new=is_new,
+    )
     if widened or not work.silver.exists:
         sync_table(lake, work.table.table_key, log)
     return MergeResult(
@@ -326,14 +335,15 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
     )
 
 
-def _compact(delta: Delta, work: PendingMerge, n: int, log: Callable[[str], None]) -> None:
+def _compact(
+    delta: Delta, location: str, name: str, spec: SilverSpec, merges: bool, log: Callable[[str], None], *, is_new: bool
+) -> None:
     """Let a table that was created be clustered, and merge its small files if that is due."""
-    merges, name = is_due(work.mark or 0, n), f"silver.{work.table.spec.name}"
     clustered: Sequence[str] = ()
-    if merges or (work.spec.cluster_by and not work.silver.exists):
-        clustered = follow_cluster_by(delta, work.location, work.spec.cluster_by, name, log)
+    if merges or (spec.cluster_by and is_new):
+        clustered = follow_cluster_by(delta, location, spec.cluster_by, name, log)
     if merges:
-        compact(delta, work.location, name, log, CLUSTER_NEW if clustered else None)
+        compact(delta, location, name, log, CLUSTER_NEW if clustered else None)
 
 
 def _csv(spec: TableSpec) -> CsvOptions | None:
