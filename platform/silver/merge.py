@@ -299,17 +299,9 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         renew_subject_record(lake.delta, work, merged.version)
     if is_remade(work.spec, work.silver, work.aim, work.table.spec, rules):
         record_remade(lake.delta, work.spec, work.location, rules)
-    is_new = not work.silver.exists
-    _compact(
-        lake.delta,
-        work.location,
-        f"silver.{work.table.spec.name}",
-        work.spec,
-        is_due(work.mark or 0, changes.n),
-        log,
-        is_new=is_new,
-    )
-    if widened or not work.silver.exists:
+    merges, is_new = is_due(work.mark or 0, changes.n), not work.silver.exists
+    _compact(lake.delta, work.location, work.table.spec.name, work.spec, merges, log, is_new=is_new)
+    if widened or is_new:
         sync_table(lake, work.table.table_key, log)
     return MergeResult(
         merged.version,
@@ -339,11 +331,11 @@ def _compact(
     delta: Delta, location: str, name: str, spec: SilverSpec, merges: bool, log: Callable[[str], None], *, is_new: bool
 ) -> None:
     """Let a table that was created be clustered, and merge its small files if that is due."""
-    clustered: Sequence[str] = ()
+    shown, clustered = f"silver.{name}", tuple[str, ...]()
     if merges or (spec.cluster_by and is_new):
-        clustered = follow_cluster_by(delta, location, spec.cluster_by, name, log)
+        clustered = follow_cluster_by(delta, location, spec.cluster_by, shown, log)
     if merges:
-        compact(delta, location, name, log, CLUSTER_NEW if clustered else None)
+        compact(delta, location, shown, log, CLUSTER_NEW if clustered else None)
 
 
 def _csv(spec: TableSpec) -> CsvOptions | None:
