@@ -2615,10 +2615,21 @@ MUTANTS = (
     Mutant(
         "what vectors hide stays in the files of a clustered table",
         12,
-        "purge_hidden_rows",
+        "_purge",
         "    if paths:\n        cluster_table(session, location, ())\n",
         "",
         ("tests/spark/tables/test_clustering.py::test_what_a_vector_hides_leaves_the_files_of_a_clustered_table",),
+    ),
+    Mutant(
+        "what vectors hide stays in the files of a table that is clustered during its purge",
+        12,
+        "_purge",
+        '    return done["metrics"]["clusteringStats"] is None\n',
+        "    return True\n",
+        (
+            "tests/unit/platform/lake/spark/test_cluster_columns.py::"
+            "test_a_purge_in_which_somebody_clustered_the_table_left_rows_and_is_repeated",
+        ),
     ),
     Mutant(
         "a dry run of maintenance merges files",

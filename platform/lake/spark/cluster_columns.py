@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
-from tidegate.platform.core.schema.column_reference import path_of, quote_path
+from tidegate.platform.core.errors import UnavailableError
+from tidegate.platform.core.schema.column_reference import quote_path
 from tidegate.platform.core.schema.sql_literal import delta_table
+from tidegate.platform.lake.spark.commit_retry import repeat_call
 from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.lake.spark.session import command
 
 #: The feature of a table that is clustered, or once was. It binds writers only.
 CLUSTERING = "clustering"
+#: How often a purge is tried in which somebody else clusters the table.
+_MAX_PURGES = 3
+#: A part of a name, which Delta quotes if it is no identifier.
+_PART = re.compile(r"`((?:[^`]|``)*)`|([^`.]+)")
 
 
 def cluster_columns(session: SparkSession, location: str, state: TableState) -> tuple[str, ...]:
@@ -24,9 +31,15 @@ def cluster_columns(session: SparkSession, location: str, state: TableState) -> 
     """
     if CLUSTERING not in state.features:
         return ()
+    return tuple(".".join(path) for path in _cluster_paths(session, location))
+
+
+def _cluster_paths(session: SparkSession, location: str) -> list[tuple[str, ...]]:
     (row,) = command(session, f"DESCRIBE DETAIL {delta_table(location)}")
-    # Delta quotes some names.
-    return tuple(name.replace("`", "") for name in row["clusteringColumns"] or ())
+    return [
+        tuple(quoted.replace("``", "`") or plain for quoted, plain in _PART.findall(name))
+        for name in row["clusteringColumns"] or ()
+    ]
 
 
 def cluster_table(session: SparkSession, location: str, paths: Sequence[Sequence[str]]) -> None:
@@ -44,11 +57,11 @@ def cluster_table(session: SparkSession, location: str, paths: Sequence[Sequence
     command(session, f"ALTER TABLE {delta_table(location)} CLUSTER BY {by}")
 
 
-def purge_hidden_rows(session: SparkSession, location: str, state: TableState) -> None:
+def purge_hidden_rows(session: SparkSession, location: str) -> None:
     """Write each file again of which a deletion vector hides rows.
 
     In a clustered table, REORG leaves each file that OPTIMIZE has clustered as it is. So the table is not clustered
-    meanwhile. If the run dies in between, maintenance clusters it again.
+    meanwhile. It is clustered by its columns again if the purge fails, too.
 
     Args:
         session: runs the commands.
@@ -56,14 +69,22 @@ def purge_hidden_rows(session: SparkSession, location: str, state: TableState) -
 
     Raises:
         PySparkException: another commit came first.
+        UnavailableError: somebody else clustered the table during each attempt.
     """
-    paths = [
-        path
-        for column in cluster_columns(session, location, state)
-        if (path := path_of(column, state.schema.fields)) is not None
-    ]
+    for _ in range(_MAX_PURGES):
+        if _purge(session, location, _cluster_paths(session, location)):
+            return
+    raise UnavailableError(f"{location} was clustered by another process each time that it was purged: run it again")
+
+
+def _purge(session: SparkSession, location: str, paths: Sequence[Sequence[str]]) -> bool:
+    """Return whether REORG took the table for one that is not clustered."""
     if paths:
         cluster_table(session, location, ())
-    command(session, f"REORG TABLE {delta_table(location)} APPLY (PURGE)")
-    if paths:
-        cluster_table(session, location, paths)
+    try:
+        (done,) = command(session, f"REORG TABLE {delta_table(location)} APPLY (PURGE)")
+    finally:
+        if paths:
+            # A caller that purges again sees no columns if they are not set here.
+            repeat_call(lambda: cluster_table(session, location, paths), lambda _: None)
+    return done["metrics"]["clusteringStats"] is None
