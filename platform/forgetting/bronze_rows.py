@@ -164,7 +164,7 @@ def _end(spec: TableSpec, delta: Delta, birth: Birth, log: Callable[[str], None]
     def end() -> None:
         if not record.items() <= state.properties.items():
             set_properties(session, location, record)
-        purge_hidden_rows(session, location)
+        purge_hidden_rows(session, location, state)
 
     repeat_call(end, lambda _: log("another commit came first, trying again"))
 

@@ -165,9 +165,9 @@ def purge_silver(delta: Delta, store: LakeStore, spec: TableSpec, log: Callable[
         PySparkException: other writers won every attempt, or Spark failed.
     """
     location = _location(store, spec)
-    if delta.table_state(location).exists:
+    if (state := delta.table_state(location)).exists:
         repeat_call(
-            lambda: purge_hidden_rows(delta.session, location),
+            lambda: purge_hidden_rows(delta.session, location, state),
             lambda _: log("another commit came first, trying again"),
         )
 

@@ -2616,7 +2616,7 @@ MUTANTS = (
         "what vectors hide stays in the files of a clustered table",
         12,
         "_purge",
-        "    if paths:\n        cluster_table(session, location, ())\n",
+        "            cluster_table(session, location, ())\n",
         "",
         ("tests/spark/tables/test_clustering.py::test_what_a_vector_hides_leaves_the_files_of_a_clustered_table",),
     ),

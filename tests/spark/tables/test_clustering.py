@@ -155,7 +155,7 @@ def test_what_a_vector_hides_leaves_the_files_of_a_clustered_table(tidegate_lake
     session.sql(f"INSERT INTO {table} SELECT id, named_struct('x', 1) FROM range(100)").collect()
     session.sql(f"OPTIMIZE {table}").collect()
     session.sql(f"DELETE FROM {table} WHERE `a b` = 7").collect()
-    purge_hidden_rows(session, location)
+    purge_hidden_rows(session, location, lake.delta.table_state(location))
     assert cluster_columns(session, location, lake.delta.table_state(location)) == ("a b", "s.x")
     lake.delta.live_view(location, "live")
     assert [row[0] for row in session.sql("SELECT sum(_tidegate_rows) FROM live").collect()] == [99]

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from tidegate.platform.core.errors import UnavailableError
+from tidegate.platform.core.schema.column_types import Field, Struct
+from tidegate.platform.core.schema.sql_types import simple_type
+from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.spark import cluster_columns
-from tidegate.platform.lake.spark.cluster_columns import purge_hidden_rows
+from tidegate.platform.lake.spark.cluster_columns import purge_hidden_rows, restore_clustering
+from tidegate.platform.lake.spark.results import TableState
 
 WHERE = "s3a://lake/bronze/t"
 PURGE = "REORG TABLE delta.`s3a://lake/bronze/t` APPLY (PURGE)"
 CLUSTER = "ALTER TABLE delta.`s3a://lake/bronze/t` CLUSTER BY "
+LONG = simple_type("bigint")
+FIELDS = (Field("id", LONG), Field("s", Struct((Field("a b", LONG),))))
 
 
 class Table:
@@ -26,10 +33,15 @@ class Table:
 
     def __init__(self, now: str, *, meanwhile: int = 0, fails: bool = False) -> None:
         self.now, self.meanwhile, self.fails, self.done = now, meanwhile, fails, list[str]()
+        self.properties: dict[str, str] = {}
+
+    @property
+    def state(self) -> TableState:
+        return TableState(1, None, "id", self.properties, TableSchema(FIELDS, ()), 1)
 
     def command(self, session: object, text: str) -> list[Any]:
         if text.startswith("DESCRIBE"):
-            return [{"clusteringColumns": self.now.split(",") if self.now else []}]
+            return [{"clusteringColumns": self.now.replace(", ", ",").split(",") if self.now else []}]
         self.done.append(text)
         if text.startswith(CLUSTER):
             self.now = text.removeprefix(CLUSTER).removeprefix("(").removesuffix(")").replace("NONE", "")
@@ -40,12 +52,21 @@ class Table:
         self.meanwhile -= 1
         return [{"metrics": {"clusteringStats": {"numOutputZCubes": 0} if self.meanwhile >= 0 else None}}]
 
+    def set_properties(self, session: object, location: str, wanted: Mapping[str, str | None]) -> None:
+        both = self.properties | dict(wanted)
+        self.properties = {name: text for name, text in both.items() if text is not None}
+
+
+def use(monkeypatch: pytest.MonkeyPatch, table: Table) -> None:
+    monkeypatch.setattr(cluster_columns, "command", table.command)
+    monkeypatch.setattr(cluster_columns, "set_properties", table.set_properties)
+
 
 @pytest.fixture
 def purge(monkeypatch: pytest.MonkeyPatch) -> Any:
     def run(table: Table) -> list[str]:
-        monkeypatch.setattr(cluster_columns, "command", table.command)
-        purge_hidden_rows(None, WHERE)  # type: ignore[arg-type]
+        use(monkeypatch, table)
+        purge_hidden_rows(None, WHERE, table.state)  # type: ignore[arg-type]
         return table.done
 
     return run
@@ -58,6 +79,32 @@ def purge(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_a_table_is_purged_outside_of_its_clustering(purge: Any, shown: str, named: str) -> None:
     assert purge(Table(shown)) == [f"{CLUSTER}NONE", PURGE, f"{CLUSTER}({named})"]
     assert purge(Table("")) == [PURGE]
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_purge_that_died_leaves_the_columns_to_the_next_one_and_to_maintenance(
+    monkeypatch: pytest.MonkeyPatch, purge: Any, again: bool
+) -> None:
+    table = Table("s.`a b`,id")
+    with monkeypatch.context() as dies:
+        dies.setattr(cluster_columns, "_restore", lambda *_: None)
+        purge(table)
+    assert table.now == ""
+    if again:
+        purge(table)
+    else:
+        use(monkeypatch, table)
+        restore_clustering(None, WHERE, table.state)  # type: ignore[arg-type]
+        restore_clustering(None, WHERE, table.state)  # type: ignore[arg-type]
+    assert (table.now, table.properties) == ("`s`.`a b`, `id`", {})
+
+
+def test_a_column_that_is_gone_is_not_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table("")
+    use(monkeypatch, table)
+    table.properties = {"tidegate.clustered_by": '[["gone"],["id"]]'}
+    restore_clustering(None, WHERE, table.state)  # type: ignore[arg-type]
+    assert (table.now, table.properties) == ("`id`", {})
 
 
 def test_a_purge_that_lost_leaves_the_clustering_to_the_next_attempt(purge: Any) -> None:
