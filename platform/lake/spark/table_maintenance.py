@@ -152,6 +152,8 @@ class Upkeep:
         folder = "regexp_extract(_tidegate_key, '^(.*)/', 1)"
         with temporary_view(session, "mergeable") as view:
             self._procedures.call_one("live_view", table=location, view=view)
+            if clustered:
+                return self._find_unclustered(view, clustered)
             (row,) = session.sql(
                 "SELECT coalesce(sum(files), 0) AS files, coalesce(sum(size), 0) AS size, "
                 "coalesce(sum(hidden), 0) AS hidden, coalesce(max(files), 0) AS most FROM "
@@ -159,29 +161,33 @@ class Upkeep:
                 f"count_if({is_hidden}) AS hidden FROM {view} WHERE {is_small} OR {is_hidden} GROUP BY {folder}) "
                 "WHERE files > 1 OR hidden > 0"
             ).collect()
-            found = Mergeable(row["files"], row["size"], row["hidden"], row["most"])
-            return self._find_unclustered(view, clustered, found.hidden) if clustered else found
+            return Mergeable(row["files"], row["size"], row["hidden"], row["most"])
 
-    def _find_unclustered(self, view: str, clustered: Sequence[str], hidden: int) -> Mergeable:
-        by = literal(json.dumps(clustered, ensure_ascii=False, separators=(",", ":")))
+    def _find_unclustered(self, view: str, clustered: Sequence[str]) -> Mergeable:
+        names = [name.replace("`", "") for name in clustered]
+        by = literal(json.dumps(names, ensure_ascii=False, separators=(",", ":")))
+        # Delta quotes some names. The size of a cube is that of its rows that no vector hides.
         of_files = (
-            f"SELECT if(_tidegate_clustered <=> {by}, _tidegate_cube, NULL) AS cube, _tidegate_size AS size, "
-            f"sum(_tidegate_size) OVER () AS total FROM {view}"
+            f"SELECT if(replace(_tidegate_clustered, '`') <=> {by}, _tidegate_cube, NULL) AS cube, "
+            "_tidegate_size AS size, if(_tidegate_rows IS NULL, 1D, 1 - _tidegate_hidden) * _tidegate_size AS shown, "
+            f"_tidegate_hidden > {HIDDEN_SHARE} AS is_hidden, sum(_tidegate_size) OVER () AS total FROM {view}"
         )
         of_cubes = (
-            "SELECT cube, count(*) AS files, sum(size) AS size, max(total) AS total, cube IS NULL AS other "
-            f"FROM ({of_files}) GROUP BY cube"
+            "SELECT cube, count(*) AS files, sum(size) AS size, sum(shown) AS shown, count_if(is_hidden) AS hidden, "
+            f"max(total) AS total, cube IS NULL AS other FROM ({of_files}) GROUP BY cube"
         )
         (row,) = (
             self._session()
             .sql(
                 "SELECT coalesce(sum(files), 0) AS files, coalesce(sum(size), 0) AS size, "
-                "count_if(NOT other) AS cubes, coalesce(sum(if(other, files, 0)), 0) AS other, "
+                "coalesce(sum(hidden), 0) AS hidden, count_if(NOT other) AS cubes, "
+                "coalesce(sum(if(other, files, 0)), 0) AS other, "
                 f"coalesce(sum(if(other, size, 0)) / max(total), 0D) AS share FROM ({of_cubes}) "
-                f"WHERE other OR size < {CLUSTER_ALL.cube_bytes}"
+                f"WHERE other OR shown < {CLUSTER_ALL.cube_bytes}"
             )
             .collect()
         )
         pieces = row["other"] + max(0, row["cubes"] - 1)
-        files = row["files"] if pieces else 0  # A cube alone stays as it is.
-        return Mergeable(files, row["size"], hidden if pieces else 0, 0, pieces, row["share"])
+        # A cube alone stays as it is.
+        files, hidden = (row["files"], row["hidden"]) if pieces else (0, 0)
+        return Mergeable(files, row["size"], hidden, 0, pieces, row["share"])

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.lake.spark import delta
+from tidegate.platform.lake.spark import delta, table_maintenance
 from tidegate.platform.lake.spark.cluster_columns import cluster_columns, purge_hidden_rows
+from tidegate.platform.lake.spark.table_maintenance import Clustering
 from tidegate.platform.maintenance.tables import maintain_bronze, maintain_silver
 from tidegate.platform.testing import TestLake
 
@@ -154,8 +155,34 @@ def test_what_a_vector_hides_leaves_the_files_of_a_clustered_table(tidegate_lake
     ).collect()
     session.sql(f"INSERT INTO {table} SELECT id, named_struct('x', 1) FROM range(100)").collect()
     session.sql(f"OPTIMIZE {table}").collect()
+    found = lake.delta.upkeep.find_mergeable(location, ("a b", "s.x"))
+    assert (found.files, found.pieces, found.unclustered_share) == (0, 0, 0.0)
     session.sql(f"DELETE FROM {table} WHERE `a b` = 7").collect()
     purge_hidden_rows(session, location, lake.delta.table_state(location))
     assert cluster_columns(session, location, lake.delta.table_state(location)) == ("a b", "s.x")
     lake.delta.live_view(location, "live")
     assert [row[0] for row in session.sql("SELECT sum(_tidegate_rows) FROM live").collect()] == [99]
+
+
+def test_files_of_a_whole_cube_give_maintenance_nothing_to_do(
+    tidegate_lake: MakeLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake = tidegate_lake([]).lake
+    location, session = lake.store.uri("bronze", "t"), lake.delta.session
+    table = f"delta.`{location}`"
+    vectors = "'delta.enableDeletionVectors' = 'true'"
+    session.sql(f"CREATE TABLE {table} (id BIGINT) USING delta CLUSTER BY (id) TBLPROPERTIES ({vectors})").collect()
+    session.sql(f"INSERT INTO {table} SELECT id FROM range(1000)").collect()
+    session.sql(f"OPTIMIZE {table}").collect()
+    size = session.sql(f"DESCRIBE DETAIL {table}").collect()[0]["sizeInBytes"]
+    session.sql(f"DELETE FROM {table} WHERE id < 100").collect()
+    session.sql(f"INSERT INTO {table} VALUES (1000)").collect()
+
+    def found(cube_bytes: int) -> tuple[int, int, int]:
+        monkeypatch.setattr(table_maintenance, "CLUSTER_ALL", Clustering(cube_bytes, takes_other_columns=True))
+        mergeable = lake.delta.upkeep.find_mergeable(location, ("id",))
+        return mergeable.files, mergeable.hidden, mergeable.pieces
+
+    assert found(size // 2) == (1, 0, 1), "the cube stays as it is, with its hidden rows"
+    # Delta measures a cube by the rows that no vector hides: 900 of 1000 here.
+    assert found(size) == (2, 1, 1)
