@@ -242,7 +242,7 @@ public final class KeyedMerge {
     Column isShown = when(newer, col("t." + StoredRows.SHOWN)).otherwise(ShownRows.isShown("s.", work.hiding()));
     List<LiveFile> asked = KeyFiles.of(table.snapshot().metadata().schema(), work.keys()).select(live, source);
     List<Row> found =
-        stored.few(
+        asked.isEmpty() ? List.of() : stored.few(
             asked.stream().map(LiveFile::entry).toList(),
             rows -> rows.as("t").join(broadcast(source).as("s"), sameKey(source, hasNulls)),
             rows ->

@@ -158,6 +158,13 @@ class MergeTest {
   }
 
   @Test
+  void noFileIsReadWhereAllKeysAreNew() throws IOException {
+    KeyedMerge.Changed changed = withoutOthers("id", "SELECT id, 2 AS at FROM VALUES (100L), (101L) v(id)", "id >= 10");
+    assertEquals(List.of(2L, 0L), List.of(changed.inserted(), changed.updated()));
+    assertEquals(59, spark.sql("SELECT id FROM delta.`" + root + "`").distinct().count());
+  }
+
+  @Test
   void everyFileIsReadForAKeyWithoutAPlaceInTheOrderOfTheBounds() {
     for (String key : List.of("CAST(NULL AS STRING)", "CAST(x'80' AS STRING)")) {
       make("");
