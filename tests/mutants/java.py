@@ -354,6 +354,14 @@ JAVA_MUTANTS = (
         ("MergeTest#everyFileIsReadForAKeyWithoutAPlaceInTheOrderOfTheBounds",),
     ),
     Mutant(
+        "a key above the bound of a text that Delta cut is not found",
+        5,
+        "KeyFiles",
+        "text.contains(LAST)",
+        "text.isEmpty()",
+        ("MergeTest#aKeyAboveTheBoundOfTextThatDeltaCutIsFound",),
+    ),
+    Mutant(
         "a reset leaves the clustering by columns that are gone",
         4,
         "Renewal",

@@ -30,6 +30,9 @@ final class KeyFiles {
   /** What a text has in place of bytes that are not UTF-8. The order of such a text is not that of its bytes. */
   private static final char REPLACEMENT = '\ufffd';
 
+  /** How Delta ends a highest text that it cut. Where it cut bytes that are not UTF-8, a longer text may be above. */
+  private static final String LAST = "\udbff\udfff";
+
   private static final List<DataType> NUMBERS =
       List.of(DataTypes.ByteType, DataTypes.ShortType, DataTypes.IntegerType, DataTypes.LongType);
 
@@ -90,12 +93,12 @@ final class KeyFiles {
   /**
    * Returns the values of a part of the key, in the order of the bounds.
    *
-   * @return null if a value has no place in that order: NULL, and bytes that are not text
+   * @return null if a value has no place in that order: NULL, bytes that are not text, and a text with the last character
    */
   private static NavigableSet<Object> values(List<Row> rows, int place) {
     NavigableSet<Object> values = new TreeSet<>();
     for (Row row : rows) {
-      Object value = value(row.get(place));
+      Object value = row.get(place) instanceof String text && text.contains(LAST) ? null : value(row.get(place));
       if (value == null) {
         return null;
       }
@@ -136,6 +139,11 @@ final class KeyFiles {
     if (value instanceof Number number) {
       return number.longValue();
     }
-    return value instanceof String text && text.indexOf(REPLACEMENT) < 0 ? UTF8String.fromString(text) : null;
+    if (!(value instanceof String text && text.indexOf(REPLACEMENT) < 0)) {
+      return null;
+    }
+    UTF8String bytes = UTF8String.fromString(text);
+    // Half of a surrogate pair, where a writer cut a bound, has no bytes.
+    return bytes.toString().equals(text) ? bytes : null;
   }
 }

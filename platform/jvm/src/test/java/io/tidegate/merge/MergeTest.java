@@ -181,6 +181,22 @@ class MergeTest {
   }
 
   @Test
+  void aKeyAboveTheBoundOfTextThatDeltaCutIsFound() {
+    make("");
+    spark.sql("ALTER TABLE delta.`" + root + "` ADD COLUMN k STRING");
+    String key = "concat(repeat('k', 32), CAST(x'F48FBFBF78' AS STRING))";
+    for (int file = 0; file < 5; file++) {
+      spark.sql("INSERT INTO delta.`" + root + "` SELECT /*+ COALESCE(1) */ " + file + ", 1, 'a', k FROM VALUES ("
+          + (file == 3 ? key + "), (concat(repeat('k', 32), CAST(x'FF' AS STRING))" : "'" + file + "'") + ") v(k)");
+    }
+    spark.sql("SELECT 9L AS id, 2 AS at, 'b' AS v, " + key + " AS k").createOrReplaceTempView("changes");
+    var work = new KeyedMerge.Work("SELECT * FROM changes", List.of("k"), "s.at > t.at", "", "", List.of(), 10, APP, 1,
+        new ProvidedProperties(Map.of()));
+    KeyedMerge.Changed changed = KeyedMerge.merge(spark, root, work);
+    assertEquals(List.of(0L, 1L), List.of(changed.inserted(), changed.updated()));
+  }
+
+  @Test
   void aMergeThatBeganWithOtherPropertiesChangesNothing() {
     for (String newer : List.of(NEWER, "")) {
       make(", 'tidegate.list' = 'old'");
