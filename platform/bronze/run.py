@@ -272,12 +272,14 @@ def _warn_about_doubts(
 def _compact(table: Table, batches: Sequence[Batch], log: Callable[[str], None]) -> None:
     """Let a table that was born be clustered, and merge its small files if that is due."""
     first, last = batches[0], batches[-1]
-    merges = last.commits and is_due(first.n - 1, last.n)
+    birth = table.birth
+    merges = birth is not None and last.commits and is_due(first.n - 1, last.n)
     is_new = bool(table.spec.cluster_by) and any(batch.create for batch in batches)
-    birth = table.birth or table.reopen().birth if merges or is_new else None
-    if birth is None or birth.registered:
+    if not (merges or is_new) or (birth and birth.registered):
         return
-    name = f"bronze.{birth.name}"
+    # A table that was born in this run has the name of lake.yaml, and is loaded, or `cluster_by` would be refused. A
+    # request that fails here would end the run without the report of its batches.
+    name = f"bronze.{birth.name if birth else table.spec.name}"
     clustered = follow_cluster_by(table.delta, last.location, table.spec.cluster_by, name, log)
     if merges:
         compact(table.delta, last.location, name, log, CLUSTER_NEW if clustered else None)

@@ -29,7 +29,8 @@ class Table:
     table_key = "landing.t"
     delta: Any = SimpleNamespace(other_log_store=lambda _: None)
     lake = SimpleNamespace(store=None, config=SimpleNamespace(lake=SimpleNamespace(commits="s3")))
-    spec = source = key = None
+    source = key = None
+    spec: Any = SimpleNamespace(name="t", cluster_by=None)
 
     def __init__(self) -> None:
         self.recorded = False
@@ -57,9 +58,27 @@ def test_a_run_reports_its_batches_although_s3_fails_before_their_files_are_merg
         return done
 
     monkeypatch.setattr(run, "_next_batch", next_batch)
-    monkeypatch.setattr(run, "compact", lambda _, location, name, log: compacted.append(f"{name} {location}"))
+    monkeypatch.setattr(run, "follow_cluster_by", lambda *_: ())
+    monkeypatch.setattr(run, "compact", lambda _, location, name, *more: compacted.append(f"{name} {location}"))
     assert run_table(table, RunOptions("test", listing=False)) == [done]
     assert compacted == ["bronze.t s3a://b/t"]
+
+
+@pytest.mark.parametrize(
+    ("cluster_by", "born", "create", "clustered"),
+    [(["id"], False, True, 1), (["id"], True, False, 0), (None, False, True, 0), ([], False, True, 0)],
+)
+def test_a_table_that_is_born_is_clustered_without_a_request_for_its_birth(
+    monkeypatch: pytest.MonkeyPatch, cluster_by: Any, born: bool, create: bool, clustered: int
+) -> None:
+    asked: list[str] = []
+    table: Any = Table()
+    table.birth, table.recorded = table.birth if born else None, True
+    table.spec = SimpleNamespace(name="t", cluster_by=cluster_by)
+    batch: Any = SimpleNamespace(n=1, commits=True, location="s3a://b/t", create=create or None)
+    monkeypatch.setattr(run, "follow_cluster_by", lambda _, location, wanted, name, log: asked.append(name))
+    run._compact(table, [batch], lambda _: None)
+    assert asked == ["bronze.t"] * clustered
 
 
 def test_a_server_with_another_log_store_is_named_at_the_start_of_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
