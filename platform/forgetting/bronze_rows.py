@@ -22,7 +22,6 @@ from tidegate.platform.core.errors import DataError, UnavailableError
 from tidegate.platform.core.forgetting.subject_columns import absent_subject, forgotten_record
 from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.spark.cluster_columns import purge_hidden_rows
 from tidegate.platform.lake.spark.commit_retry import repeat_call
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.properties import set_properties
@@ -164,7 +163,7 @@ def _end(spec: TableSpec, delta: Delta, birth: Birth, log: Callable[[str], None]
     def end() -> None:
         if not record.items() <= state.properties.items():
             set_properties(session, location, record)
-        purge_hidden_rows(session, location, state)
+        delta.upkeep.purge(location)
 
     repeat_call(end, lambda _: log("another commit came first, trying again"))
 

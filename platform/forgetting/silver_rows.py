@@ -29,7 +29,6 @@ from tidegate.platform.lake.silver_suppression import (
     silver_subject,
     silver_suppression,
 )
-from tidegate.platform.lake.spark.cluster_columns import purge_hidden_rows
 from tidegate.platform.lake.spark.commit_retry import repeat_call
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.properties import set_properties
@@ -165,11 +164,8 @@ def purge_silver(delta: Delta, store: LakeStore, spec: TableSpec, log: Callable[
         PySparkException: other writers won every attempt, or Spark failed.
     """
     location = _location(store, spec)
-    if (state := delta.table_state(location)).exists:
-        repeat_call(
-            lambda: purge_hidden_rows(delta.session, location, state),
-            lambda _: log("another commit came first, trying again"),
-        )
+    if delta.table_state(location).exists:
+        repeat_call(lambda: delta.upkeep.purge(location), lambda _: log("another commit came first, trying again"))
 
 
 def end_merges(delta: Delta, store: LakeStore, spec: TableSpec, text: str) -> None:

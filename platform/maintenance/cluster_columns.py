@@ -8,12 +8,7 @@ from pyspark.errors import PySparkException
 
 from tidegate.platform.core.schema.column_reference import path_of
 from tidegate.platform.core.wording import first_line
-from tidegate.platform.lake.spark.cluster_columns import (
-    CLUSTERING,
-    cluster_columns,
-    cluster_table,
-    restore_clustering,
-)
+from tidegate.platform.lake.spark.cluster_columns import CLUSTERING, cluster_columns, cluster_table
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
@@ -47,8 +42,6 @@ def follow_cluster_by(
         state = delta.table_state(location)
         if not state.has_columns or not (wanted or CLUSTERING in state.features):
             return ()
-        if not dry_run:
-            restore_clustering(delta.session, location, state)
         now = cluster_columns(delta.session, location, state)
         if wanted is None:
             return now

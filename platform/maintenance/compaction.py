@@ -49,5 +49,7 @@ def compact(
         log(f"WARNING: the small files of {name} were not merged: {first_line(error)}")
         return CompactionResult(0, 0)
     if done.removed:
-        log(f"{done.removed} small files of {name} became {done.added}")
+        log(f"{done.removed} {'small files' if clustering is None else 'files'} of {name} became {done.added}")
+    if done.left:
+        log(f"{done.left / (1 << 30):.1f} GiB of {name} are to be sorted next time")
     return done

@@ -2613,22 +2613,14 @@ MUTANTS = (
         (f"{_MAINTAINED}test_vacuum.py::test_only_what_vacuum_finds_is_deleted_and_a_dry_run_deletes_nothing",),
     ),
     Mutant(
-        "what vectors hide stays in the files of a clustered table",
+        "what a DELETE hid stays in the files of a table that is forgetting",
         12,
-        "_purge",
-        "            cluster_table(session, location, ())\n",
-        "",
-        ("tests/spark/tables/test_clustering.py::test_what_a_vector_hides_leaves_the_files_of_a_clustered_table",),
-    ),
-    Mutant(
-        "what vectors hide stays in the files of a table that is clustered during its purge",
-        12,
-        "_purge",
-        '    return done["metrics"]["clusteringStats"] is None\n',
-        "    return True\n",
+        "_end",
+        "        delta.upkeep.purge(location)\n",
+        "        pass\n",
         (
-            "tests/unit/platform/lake/spark/test_cluster_columns.py::"
-            "test_a_purge_in_which_somebody_clustered_the_table_left_rows_and_is_repeated",
+            "tests/unit/platform/forgetting/test_purges.py::"
+            "test_both_tables_are_purged_and_again_if_another_commit_comes_first",
         ),
     ),
     Mutant(

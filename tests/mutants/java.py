@@ -362,6 +362,22 @@ JAVA_MUTANTS = (
         ("MergeTest#aKeyAboveTheBoundOfTextThatDeltaCutIsFound",),
     ),
     Mutant(
+        "what vectors hide stays in the files of a clustered table",
+        12,
+        "FileRewrite",
+        "hiding.stream().map(ZCubeInfo::unsetForFile).toList()",
+        "hiding.stream().toList()",
+        ("FileRewriteTest#noHiddenRowIsLeftInAFileOfAClusteredTable",),
+    ),
+    Mutant(
+        "a run that writes a table sorts all of it",
+        8,
+        "FileRewrite",
+        "taken > 0 && taken + size > maxBytes",
+        "taken < 0",
+        ("FileRewriteTest#aCallSortsNoMoreThanItsBoundAndTheNextCallsTheRest",),
+    ),
+    Mutant(
         "a reset leaves the clustering by columns that are gone",
         4,
         "Renewal",

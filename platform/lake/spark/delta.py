@@ -378,20 +378,29 @@ class Delta:
         return written["version"] is not None
 
     def compact(self, location: str, clustering: Clustering | None = None) -> CompactionResult:
-        """Merge a table's small files in one commit that changes no row. It gives way to a concurrent commit.
+        """Merge a table's small files in a commit that changes no row. It gives way to a concurrent commit.
 
         Args:
             location: `s3a://` URI of the table.
-            clustering: which files of a clustered table are sorted into new ones. None: the table is not clustered.
+            clustering: which files of a clustered table are sorted into new ones, in a commit for each cube. None: the
+                table is not clustered.
 
         Raises:
             PySparkException: there was a concurrent commit, or another failure.
         """
-        full = " FULL" if clustering and clustering.takes_other_columns else ""
-        settings = {**_COMPACTION, **(_cluster_settings(clustering) if clustering else {})}
-        with override_settings(self.session, settings):
-            (row,) = self._procedures.command(f"OPTIMIZE {delta_table(location)}{full}")
-        return CompactionResult(row["metrics"]["numFilesAdded"], row["metrics"]["numFilesRemoved"])
+        if clustering is None:
+            with override_settings(self.session, _COMPACTION):
+                (row,) = self._procedures.command(f"OPTIMIZE {delta_table(location)}")
+            return CompactionResult(row["metrics"]["numFilesAdded"], row["metrics"]["numFilesRemoved"])
+        with override_settings(self.session, _cluster_settings(clustering)):
+            done = self._procedures.call_one(
+                "cluster_files",
+                table=location,
+                cube_bytes=clustering.cube_bytes,
+                max_bytes=clustering.max_bytes,
+                other_columns=clustering.takes_other_columns,
+            )
+        return CompactionResult(done["added"], done["removed"], done["left"])
 
     def ledger_memory(self, location: str, version: int, n: int, keys: Sequence[str] | None) -> list[Row] | None:
         """Return the header rows of a batch and the last states of keys in a ledger's version, read without a Spark

@@ -201,10 +201,17 @@ class Merge:
 
 @dataclass(frozen=True)
 class CompactionResult:
-    """Numbers of data files that a compaction added and removed."""
+    """What a compaction did.
+
+    Attributes:
+        added: number of data files.
+        removed: number of data files.
+        left: bytes of files that it may write again, and left for the next one.
+    """
 
     added: int
     removed: int
+    left: int = 0
 
 
 @dataclass(frozen=True)

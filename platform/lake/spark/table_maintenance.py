@@ -53,17 +53,20 @@ class Clustering:
 
     Attributes:
         cube_bytes: that size.
+        max_bytes: of the files that are sorted in one call. The rest is left for the next one. It is more than two
+            cubes of that size, or two of them would never become one.
         takes_other_columns: also files that were clustered by other columns than those of the table.
     """
 
     cube_bytes: int
+    max_bytes: int
     takes_other_columns: bool
 
 
 #: In a run that writes the table.
-CLUSTER_NEW = Clustering(FULL_BYTES, takes_other_columns=False)
+CLUSTER_NEW = Clustering(FULL_BYTES, 1 << 30, takes_other_columns=False)
 #: In maintenance.
-CLUSTER_ALL = Clustering(4 << 30, takes_other_columns=True)
+CLUSTER_ALL = Clustering(4 << 30, 64 << 30, takes_other_columns=True)
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,19 @@ class Upkeep:
             version: Delta version.
         """
         return bool(self._procedures.call_one("has_changes", table=location, version=version)["has"])
+
+    def purge(self, location: str) -> None:
+        """Write each file again of which a deletion vector hides rows.
+
+        In a clustered table, REORG would leave each file that OPTIMIZE has clustered as it is.
+
+        Args:
+            location: `s3a://` URI of a table that exists.
+
+        Raises:
+            PySparkException: another commit came first.
+        """
+        self._procedures.call_one("purge_table", table=location, file_bytes=CLUSTERED_BYTES)
 
     def find_mergeable(self, location: str, clustered: Sequence[str] = ()) -> Mergeable:
         """Return what a compaction of a table would write again. Nothing is changed.

@@ -21,10 +21,12 @@ import io.tidegate.procedures.silver.HasChangesProcedure;
 import io.tidegate.procedures.silver.MergeProcedure;
 import io.tidegate.procedures.tables.BatchViewProcedure;
 import io.tidegate.procedures.tables.CheckpointTableProcedure;
+import io.tidegate.procedures.tables.ClusterFilesProcedure;
 import io.tidegate.procedures.tables.DeriveViewProcedure;
 import io.tidegate.procedures.tables.LiveFilesProcedure;
 import io.tidegate.procedures.tables.LiveViewProcedure;
 import io.tidegate.procedures.tables.NameTablesProcedure;
+import io.tidegate.procedures.tables.PurgeTableProcedure;
 import io.tidegate.procedures.tables.RenewTableProcedure;
 import io.tidegate.procedures.tables.TableStateProcedure;
 import io.tidegate.procedures.tables.UnneededFilesProcedure;
@@ -57,6 +59,8 @@ final class Procedures {
           new HasChangesProcedure(),
           new RenewTableProcedure(),
           new CheckpointTableProcedure(),
+          new ClusterFilesProcedure(),
+          new PurgeTableProcedure(),
           new UnneededFilesProcedure(),
           new NameTablesProcedure(),
           new DeriveViewProcedure(),
