@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -36,9 +35,6 @@ class Table:
     def cluster_columns(self, session: object, location: str, state: TableState) -> tuple[str, ...]:
         return self.now
 
-    def restore_clustering(self, session: object, location: str, state: TableState) -> None:
-        self.now = tuple(json.loads(state.properties.pop("died", "null")) or self.now)
-
     def cluster_table(self, session: object, location: str, paths: Sequence[Sequence[str]]) -> None:
         if self.fails:
             raise PySparkException(f"{self.fails}\nat io.delta")
@@ -56,7 +52,6 @@ def follow_all(
     """Do as `follow` does, for a lake.yaml that may say nothing (None)."""
     monkeypatch.setattr(cluster_columns, "cluster_columns", table.cluster_columns)
     monkeypatch.setattr(cluster_columns, "cluster_table", table.cluster_table)
-    monkeypatch.setattr(cluster_columns, "restore_clustering", table.restore_clustering)
     lines: list[str] = []
     found = follow_cluster_by(table, "s3a://l/bronze/t", wanted, "bronze.t", lines.append, **options)  # type: ignore[arg-type]
     return list(found), lines
@@ -112,10 +107,3 @@ def test_without_a_word_in_lake_yaml_a_table_stays_as_somebody_clustered_it(monk
     table = Table("Id")
     assert follow_all(monkeypatch, table, None) == (["Id"], [])
     assert table.now == ("Id",)
-
-
-def test_what_a_purge_that_died_has_ended_is_clustered_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Table("Id")
-    table.now, table.state.properties["died"] = (), '["Id"]'
-    assert follow_all(monkeypatch, table, None, dry_run=True) == ([], [])
-    assert follow_all(monkeypatch, table, None) == (["Id"], [])

@@ -8,6 +8,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from tidegate.platform.lake.spark.results import CompactionResult
+from tidegate.platform.lake.spark.table_maintenance import CLUSTER_ALL, CLUSTER_NEW, Clustering
 from tidegate.platform.maintenance.compaction import EVERY, compact, is_due
 
 
@@ -25,7 +26,7 @@ class Door:
     def __init__(self, end: CompactionResult | Exception) -> None:
         self.end = end
 
-    def compact(self, location: str, clustering: None) -> CompactionResult:
+    def compact(self, location: str, clustering: Clustering | None) -> CompactionResult:
         if isinstance(self.end, Exception):
             raise self.end
         return self.end
@@ -46,3 +47,12 @@ def test_a_compaction_is_logged_and_fails_no_run(end: Any, expected: list[str]) 
     lines: list[str] = []
     compact(Door(end), "s3a://lake/bronze/orders", "bronze.orders", lines.append)  # type: ignore[arg-type]
     assert lines == expected
+
+
+def test_a_run_says_how_much_of_a_clustered_table_it_left_to_the_next() -> None:
+    lines: list[str] = []
+    done = Door(CompactionResult(4, 9, 5 << 30))
+    compact(done, "s3a://lake/bronze/orders", "bronze.orders", lines.append, CLUSTER_ALL)  # type: ignore[arg-type]
+    assert lines == ["9 files of bronze.orders became 4", "5.0 GiB of bronze.orders are to be sorted next time"]
+    # Two cubes that are below the size by a little fit into one call, or they would stay two for ever.
+    assert all(each.max_bytes >= 2 * each.cube_bytes for each in (CLUSTER_NEW, CLUSTER_ALL))
