@@ -2619,7 +2619,7 @@ MUTANTS = (
         "        delta.upkeep.purge(location)\n",
         "        pass\n",
         (
-            "tests/unit/platform/forgetting/test_purges.py::"
+            "tests/unit/platform/forgetting/test_bronze_rows.py::"
             "test_both_tables_are_purged_and_again_if_another_commit_comes_first",
         ),
     ),
