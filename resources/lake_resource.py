@@ -21,6 +21,7 @@ from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.lake.aws.clients import caller
 from tidegate.platform.lake.lake import Lake, open_lake
 from tidegate.platform.lake.settings import Settings
+from tidegate.platform.lake.spark.provider import SparkProvider
 from tidegate.platform.lake.spark.remote import REMOTE, SparkRemote
 from tidegate.platform.lake.spark.session import hide_token_in_errors, release
 from tidegate.platform.lake.spark.token_source import TOKEN, TokenSource
@@ -68,17 +69,18 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
 
     Attributes:
         lake_yaml: path of the configuration.
-        spark_remote: `sc://host:port` of the Spark Connect server.
+        spark_remote: `sc://host:port` of the Spark Connect server. Without it, `spark` of lake.yaml says where it is.
         spark_token: token that the server requires, if any. Without it, a file or a command that the environment names
             gives the token at each connection (see `TokenSource`).
         aws: clients for S3 and SQS.
     """
 
     lake_yaml: str
-    spark_remote: str = Field(repr=False)
+    spark_remote: str = Field(default="", repr=False)
     spark_token: str | None = Field(default=None, repr=False)
     aws: AwsResource
-    _made: list[SparkSession] = PrivateAttr(default_factory=list)
+    _made: list[tuple[SparkSession, SparkRemote]] = PrivateAttr(default_factory=list)
+    _servers: list[SparkProvider] = PrivateAttr(default_factory=list)
     _opened: list[Lake] = PrivateAttr(default_factory=list)  # of `sql`: one or none
 
     @classmethod
@@ -89,7 +91,7 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         settings = Settings.from_environment()
         return cls(
             lake_yaml=lake_yaml or str(settings.lake_yaml),
-            spark_remote=dg.EnvVar(REMOTE) if REMOTE in os.environ else settings.spark.address,
+            spark_remote=dg.EnvVar(REMOTE) if os.environ.get(REMOTE) else "",
             spark_token=dg.EnvVar(TOKEN) if TOKEN in os.environ else None,
             aws=AwsResource(),
         )
@@ -102,25 +104,28 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             ValueError: `spark_remote` is not an address.
         """
         source = None if self.spark_token else TokenSource.from_environ(os.environ)
-        spark = SparkRemote.parse(_resolve(self.spark_remote) or "", _resolve(self.spark_token), source)
+        spark = SparkRemote.named_or_default(_resolve(self.spark_remote), _resolve(self.spark_token), source)
         return Settings(Path(self.lake_yaml), spark, self.aws.aws, dict(os.environ))
 
     def open(self) -> Lake:
         """Open handles for one run. Spark is connected at its first use, and its session ends with the run."""
         settings = self.settings
+        config = settings.config()
+        server = settings.spark_server(config)
+        if not server.is_always_there:
+            self._servers.append(server)
 
         def connect() -> SparkSession:
+            remote = server.obtain()
             # PySpark's own class asks the JVM before it has made its first session.
             before = ConnectSession.getActiveSession()
-            with hide_token_in_errors(settings.spark):
-                session: SparkSession = LazyPySparkResource(
-                    spark_config={"spark.remote": settings.spark.url}
-                ).spark_session
+            with hide_token_in_errors(remote):
+                session: SparkSession = LazyPySparkResource(spark_config={"spark.remote": remote.url}).spark_session
             if before is None and cast(ConnectSession, session) is ConnectSession.getActiveSession():
-                self._made.append(session)  # not one that this process shares
+                self._made.append((session, remote))  # not one that this process shares
             return session
 
-        return open_lake(settings.config(), settings.aws, settings.spark, connect, settings.environ)
+        return open_lake(config, settings.aws, server, connect, settings.environ)
 
     def sql(self, query: str) -> DataFrame:
         """Return the rows of a query, as in `tidegate sql`: a statement that may change something is logged.
@@ -148,10 +153,12 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         return LakeTable(name, self.sql)
 
     def teardown_after_execution(self, context: dg.InitResourceContext) -> None:
-        """Close the session that the run made."""
+        """Close the session that the run made, and end its use of the Spark server."""
         self._opened.clear()
         while self._made:
-            release(self._made.pop(), self.settings.spark)
+            release(*self._made.pop())
+        while self._servers:
+            self._servers.pop().release()
 
     @contextmanager
     def open_lake(self) -> Iterator[Lake]:

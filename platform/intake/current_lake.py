@@ -34,7 +34,7 @@ class CurrentLake:
         if self._opened is None or self._opened[0] != seen:
             config = settings.config()
             require_processes(config, settings.lake_yaml)
-            lake = open_lake(config, settings.aws, settings.spark, _refuse_spark, settings.environ)
+            lake = open_lake(config, settings.aws, settings.spark_server(config), _refuse_spark, settings.environ)
             self._opened = seen, lake
         return self._opened[1]
 

@@ -31,7 +31,7 @@ from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.lake_root.waiting_notes import WaitingSignals
 from tidegate.platform.lake.ledger import Ledger
 from tidegate.platform.lake.spark.delta import Delta
-from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.provider import SparkProvider
 from tidegate.platform.lake.suppression import Suppression, suppression
 from tidegate.platform.lake.threads import parallel_outcomes
 
@@ -217,7 +217,7 @@ class Lake:
 def open_lake(
     config: LakeConfig,
     aws: Aws,
-    remote: SparkRemote,
+    server: SparkProvider,
     connect: Callable[[], SparkSession],
     environ: Mapping[str, str] | None = None,
 ) -> Lake:
@@ -225,7 +225,7 @@ def open_lake(
 
     Args:
         aws: clients.
-        remote: the Spark Connect server.
+        server: has the Spark Connect server, which is asked for at the first use of Spark.
         connect: opens the Spark session at its first use.
         environ: may have the secret of the suppression list; None takes the environment of this process.
     """
@@ -242,4 +242,4 @@ def open_lake(
     cloudwatch = CloudWatch(lambda: once.client("cloudwatch")) if config.metrics == "cloudwatch" else None
     destinations = Destinations(config, aws, lambda: store.identity.lake, store.objects) if config.routes else None
     catalog = Glue(lambda: aws.quick_client("glue")) if config.catalog else None
-    return Lake(config, store, Delta(remote, connect), queues, cloudwatch, destinations, environ, catalog)
+    return Lake(config, store, Delta(server, connect), queues, cloudwatch, destinations, environ, catalog)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tidegate.platform.lake.lake import Lake
+    from tidegate.platform.lake.spark.provider import SparkProvider
 
 LAKE = "TIDEGATE_LAKE"
 _DEFAULT_LAKE = "lake.yaml"
@@ -29,7 +30,7 @@ class Settings:
 
     Attributes:
         lake_yaml: path of the configuration.
-        spark: the Spark Connect server.
+        spark: the Spark Connect server that the environment names, or the default. `spark_server` is the one to use.
         aws: clients of S3, SQS and DynamoDB.
         environ: values of `${NAME}` in the configuration.
     """
@@ -70,6 +71,18 @@ class Settings:
         """
         return load_lake(self.lake_yaml, self.environ)
 
+    def spark_server(self, config: LakeConfig) -> SparkProvider:
+        """Return where the Spark server of a session comes from: the environment, or lake.yaml if that names none."""
+        if self.spark.named or config.spark.start == "always":
+            return self.spark
+        # Here, because `tidegate infer` reads these settings and needs no Spark.
+        from tidegate.platform.lake.spark.on_demand import ServerOnDemand
+        from tidegate.platform.lake.spark.server_command import ServerByCommand
+
+        if config.spark.command is not None:
+            return ServerByCommand(config.spark.command, self.environ)
+        return ServerOnDemand(config.spark, self.lake_yaml, self.environ)
+
     @contextmanager
     def open_lake(self) -> Iterator[Lake]:
         """Open handles with a Spark session of their own, for processes that outlive a Spark server. It is closed."""
@@ -77,9 +90,12 @@ class Settings:
         from tidegate.platform.lake.lake import open_lake
         from tidegate.platform.lake.spark.session import isolated_session
 
+        config = self.config()
+        server = self.spark_server(config)
         with ExitStack() as stack:
+            stack.callback(server.release)
 
             def connect() -> SparkSession:
-                return stack.enter_context(isolated_session(self.spark))
+                return stack.enter_context(isolated_session(server.obtain()))
 
-            yield open_lake(self.config(), self.aws, self.spark, connect, self.environ)
+            yield open_lake(config, self.aws, server, connect, self.environ)

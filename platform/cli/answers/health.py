@@ -113,6 +113,8 @@ class StatusAnswer(Answer):
     """The checks of `lake_health`."""
     unknown: tuple[str, ...]
     """A sentence for each measurement that failed."""
+    spark: str | None
+    """What is known of a Spark server that is only there for work. null if it is always there."""
 
 
 class NewsAnswer(Answer):

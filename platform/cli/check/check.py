@@ -235,13 +235,27 @@ def _findings(
         yield check_registered_by_discovery(store, config, known)
     if config.metrics == "cloudwatch":
         yield check_metrics(aws.client("cloudwatch"))
-    spark = list(check_spark(using.settings.spark, store, using.explain, config.lake.commits))
-    yield from spark
-    if reachable and all(finding.ok for finding in spark):
-        yield from check_silver(using.settings.spark, store, config.tables)
-        if config.catalog:
-            with using.open_lake() as opened:
-                yield from check_glue(opened, config.catalog, aws.quick_client("glue"))
+    yield from _check_server(using, config, store, reachable=reachable)
+
+
+def _check_server(using: Client, config: LakeConfig, store: LakeStore, *, reachable: bool) -> Iterator[Finding]:
+    """Yield the findings of the Spark server and of what only it knows. A server without work is not started."""
+    server = using.settings.spark_server(config)
+    try:
+        remote = server.find()
+        if remote is None:
+            detail = f"{server.describe()}. What only Spark knows was not checked"
+            yield Finding(Check.SPARK_START, "Spark", True, detail)
+            return
+        spark = list(check_spark(remote, store, using.explain, config.lake.commits))
+        yield from spark
+        if reachable and all(finding.ok for finding in spark):
+            yield from check_silver(remote, store, config.tables)
+            if config.catalog:
+                with using.open_lake() as opened:
+                    yield from check_glue(opened, config.catalog, using.settings.aws.quick_client("glue"))
+    finally:
+        server.release()
 
 
 def _check_clients(aws: Aws) -> str:

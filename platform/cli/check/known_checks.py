@@ -318,6 +318,12 @@ class Check(Enum):
         "the Spark Connect server answers; without it no check that needs Spark runs",
         "start the server, or set `SPARK_REMOTE`",
     )
+    SPARK_START = (
+        "spark.start",
+        "{}: a server only for work",
+        "there is no server, because there is no work; a check starts none, and no other check of Spark runs",
+        "nothing: a run starts the server",
+    )
     SPARK_PROCEDURES = (
         "spark.procedures",
         "Spark {}: procedures",

@@ -18,6 +18,7 @@ from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.wording import first_line, number_of
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
+from tidegate.platform.lake.spark.server_home import IdleWatch, ServerHome
 from tidegate.platform.lake.spark.session import probe
 from tidegate.platform.lake.sql_names import SqlNames
 from tidegate.platform.local.process.health import HealthPages, ServerHealth
@@ -102,10 +103,20 @@ def print_settings(jars: Path, lake: Path | None) -> None:
     print(properties_text(lake_settings(jars, region_of(settings), settings.aws.endpoint_url, commits)), end="")
 
 
+class _NobodyUsesIt(Exception):
+    """Nobody has used the server for as long as it waits for that."""
+
+
 def run_spark(
-    console: Console, lake: Path | None, home: Path, wanted: DeployedSettings, health_host: str, health_port: int
+    console: Console,
+    lake: Path | None,
+    home: Path,
+    wanted: DeployedSettings,
+    health_host: str,
+    health_port: int,
+    idle: float | None = None,
 ) -> None:
-    """Run the server until a signal.
+    """Run the server until a signal, or until nobody uses it.
 
     Args:
         console: takes what people read. The server's log goes to stderr.
@@ -114,6 +125,7 @@ def run_spark(
         wanted: its settings. Region and endpoint are those of the environment.
         health_host: address of `/readyz` and `/livez`.
         health_port: port of `/readyz` and `/livez`, 0 for a free one.
+        idle: seconds without a client after which the server ends; None lets it run.
 
     Raises:
         UnavailableError: the server could not be started, or died.
@@ -137,8 +149,11 @@ def run_spark(
             say(f"health         http://localhost:{pages.port}/readyz and /livez")
             names = NameKeeper(settings, say)
             threading.Thread(target=names.run, args=(ended,), name="names", daemon=True).start()
-            number = wait_for_signal(ServerWatch(server, names, health).look)
+            watch = IdleWatch(ServerHome(home), wanted.port, idle, time.monotonic()) if idle else None
+            number = wait_for_signal(ServerWatch(server, names, health, watch).look)
             say(f"stopped by signal {number}")
+        except _NobodyUsesIt:
+            say(f"stopped, because nobody used it for {idle:g} s")
         finally:
             ended.set()
             server.stop()
@@ -151,20 +166,30 @@ class ServerWatch:
         server: it runs.
         names: gives its tables their names.
         health: takes what is found.
+        idle: finds out whether nobody uses the server; None if that does not matter.
     """
 
-    def __init__(self, server: DeployedServer, names: NameKeeper, health: ServerHealth) -> None:
-        self._server, self._names, self._health = server, names, health
+    def __init__(
+        self, server: DeployedServer, names: NameKeeper, health: ServerHealth, idle: IdleWatch | None = None
+    ) -> None:
+        self._server, self._names, self._health, self._idle = server, names, health, idle
         self._next = 0.0
+        self._announced = False
 
     def look(self) -> None:
         """Look whether the server's process is there, and each ten seconds whether the server answers.
 
         Raises:
             UnavailableError: the process has ended, or has not answered for minutes.
+            _NobodyUsesIt: nobody has used the server for some time. No client begins to use it from now on.
         """
         assert self._server.process is not None
         self._server.process.require_alive()
+        if self._idle is not None and self._idle.is_over(time.monotonic()):
+            raise _NobodyUsesIt
+        if self._names.given and not self._announced:
+            self._server.announce()
+            self._announced = True
         if time.monotonic() < self._next:
             return
         try:

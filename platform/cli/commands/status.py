@@ -51,7 +51,11 @@ def run_status(console: Console, lake: Path | None, home: Path | None, *, as_jso
     with using.open_lake() as opened, dagster_instance(using.home) as instance:
         health = measure(opened, instance, time.time())
         report = health_report(opened, instance, health)
-        answer = _answer(report, report.checks(LakeNames.from_config(opened.config).lake_health))
+        answer = _answer(
+            report,
+            report.checks(LakeNames.from_config(opened.config).lake_health),
+            opened.delta.server.describe() or None,
+        )
     if as_json:
         print_answer(console, answer)
     else:
@@ -60,7 +64,7 @@ def run_status(console: Console, lake: Path | None, home: Path | None, *, as_jso
     return answer.ok
 
 
-def _answer(report: HealthReport, results: Sequence[dg.AssetCheckResult]) -> StatusAnswer:
+def _answer(report: HealthReport, results: Sequence[dg.AssetCheckResult], spark: str | None) -> StatusAnswer:
     health = report.health
     checks = tuple(map(_check, results))
     return StatusAnswer(
@@ -109,6 +113,7 @@ def _answer(report: HealthReport, results: Sequence[dg.AssetCheckResult]) -> Sta
         ),
         checks=checks,
         unknown=health.unknown,
+        spark=spark,
     )
 
 
@@ -158,6 +163,8 @@ def _parts(answer: StatusAnswer) -> Iterator[Text | Table | str]:
             ],
         )
     yield from _problem_lines(answer)
+    if answer.spark:
+        yield Text(f"Spark: {one_line(answer.spark)}", style="dim")
     yield _verdict(answer)
 
 

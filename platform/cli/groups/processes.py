@@ -76,6 +76,9 @@ def spark(
         Path | None,
         typer.Option(help="A file of settings, spark.name=value, one a line, which nobody else can read."),
     ] = None,
+    idle: Annotated[
+        int | None, typer.Option(min=1, help="Seconds without a client after which the server ends; default: never.")
+    ] = None,
     print_for: Annotated[
         Path | None,
         typer.Option(
@@ -85,7 +88,7 @@ def spark(
         ),
     ] = None,
 ) -> None:
-    """Run a Spark Connect server for your lake on AWS until Ctrl-C or SIGTERM."""
+    """Run a Spark Connect server for your lake on AWS until Ctrl-C or SIGTERM, or until nobody uses it."""
     from tidegate.platform.cli.commands.spark import parse_settings, print_settings, read_settings, run_spark
     from tidegate.platform.local.spark.deployment_server import DeployedSettings, default_memory
 
@@ -94,7 +97,7 @@ def spark(
         return
     more = read_settings(conf_file) | parse_settings(conf or ())
     wanted = DeployedSettings("", None, host, port, master, memory or default_memory(), more)
-    run_spark(command_console(), lake, home, wanted, health_host, health_port)
+    run_spark(command_console(), lake, home, wanted, health_host, health_port, idle)
 
 
 @processes.command()

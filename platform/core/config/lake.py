@@ -25,6 +25,7 @@ from tidegate.platform.core.config.fields import Bucket, Cron, Model, Name, Root
 from tidegate.platform.core.config.personal import ForgetSpec
 from tidegate.platform.core.config.queues import QueueSpec as QueueSpec
 from tidegate.platform.core.config.routes import RouteSpec
+from tidegate.platform.core.config.spark import SparkSpec
 from tidegate.platform.core.config.table import TableSpec as TableSpec
 from tidegate.platform.core.config.table_defaults import TableDefaults, describe_as_defaults
 from tidegate.platform.core.config.webhook import WebhookSpec
@@ -192,6 +193,8 @@ class LakeConfig(TableDefaults):
     """Source buckets. Events of other buckets are counted and ignored."""
     intake: IntakeSpec = IntakeSpec()
     """Who drains the queues, and the budget of one tick."""
+    spark: SparkSpec = SparkSpec()
+    """Who starts the Spark Connect server, and when."""
     discovery: Annotated[
         DiscoverySpec | None, BeforeValidator(_discovery, json_schema_input_type=bool | DiscoverySpec)
     ] = DiscoverySpec()

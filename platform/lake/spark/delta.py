@@ -19,6 +19,7 @@ from tidegate.platform.lake.spark.catalog import SqlCatalog
 from tidegate.platform.lake.spark.log_stores import LOG_STORE_CLASS, LOG_STORE_S3A, other_log_store
 from tidegate.platform.lake.spark.output_writer import OutputWriter
 from tidegate.platform.lake.spark.procedures import Procedures
+from tidegate.platform.lake.spark.provider import SparkProvider
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.results import (
     BatchRefusal,
@@ -58,17 +59,29 @@ class Delta:
     """Spark and the procedures of platform/jvm behind typed calls.
 
     Args:
-        remote: the Connect server.
-        connect: opens the session that this handle uses.
+        server: has the Connect server, and may start it.
+        connect: opens the session that this handle uses, on the server that `server` has by then.
+
+    Attributes:
+        server: as the argument.
     """
 
-    def __init__(self, remote: SparkRemote, connect: Callable[[], SparkSession]) -> None:
-        self.remote = remote
+    def __init__(self, server: SparkProvider, connect: Callable[[], SparkSession]) -> None:
+        self.server = server
         self._connect = connect
         self._procedures = Procedures(lambda: self.session)
         self.catalog = SqlCatalog(self._procedures)
         self.outputs = OutputWriter(self._procedures)
         self.upkeep = Upkeep(self._procedures, lambda: self.session)
+
+    @property
+    def remote(self) -> SparkRemote:
+        """The server that this handle uses. It is started if that is what it takes.
+
+        Raises:
+            SparkUnreachable: it could not be started.
+        """
+        return self.server.obtain()
 
     @cached_property
     def session(self) -> SparkSession:

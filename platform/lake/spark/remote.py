@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import quote, unquote, urlsplit
 
 from tidegate.platform.core.errors import BadSetting
@@ -23,11 +23,13 @@ class SparkRemote:
         address: `sc://host:port` with PySpark's parameters if any, but without a token.
         token: the token that the server requires; None if it requires none, or if `source` has it.
         source: where the token is read at each connection.
+        named: whether somebody named it. Otherwise it is the default, and `spark` of lake.yaml counts.
     """
 
     address: str
     token: str | None = field(default=None)
     source: TokenSource | None = field(default=None)
+    named: bool = field(default=True, compare=False)
 
     @classmethod
     def parse(cls, text: str, token: str | None = None, source: TokenSource | None = None) -> SparkRemote:
@@ -64,7 +66,36 @@ class SparkRemote:
         Raises:
             ValueError: see `parse` and `TokenSource.from_environ`.
         """
-        return cls.parse(environ.get(REMOTE) or _DEFAULT, environ.get(TOKEN), TokenSource.from_environ(environ))
+        return cls.named_or_default(environ.get(REMOTE), environ.get(TOKEN), TokenSource.from_environ(environ))
+
+    @classmethod
+    def named_or_default(cls, text: str | None, token: str | None, source: TokenSource | None) -> SparkRemote:
+        """Return the server at an address. Without an address, it is the default: a server on this machine.
+
+        Raises:
+            BadSetting: see `parse`.
+        """
+        return cls.parse(text, token, source) if text else replace(cls.parse(_DEFAULT, token, source), named=False)
+
+    @property
+    def is_always_there(self) -> bool:
+        """True: somebody else keeps it running."""
+        return True
+
+    def obtain(self) -> SparkRemote:
+        """Return this server: it is always there, by somebody else's work."""
+        return self
+
+    def find(self) -> SparkRemote:
+        """Return this server: it is always there, by somebody else's work."""
+        return self
+
+    def release(self) -> None:
+        """Do nothing: it runs whether it is used or not."""
+
+    def describe(self) -> str:
+        """Return nothing: there is nothing to know of it but its address."""
+        return ""
 
     @property
     def url(self) -> str:

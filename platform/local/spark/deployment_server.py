@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 import shutil
@@ -13,8 +12,9 @@ from pathlib import Path
 from typing import IO
 
 from tidegate.platform.core.config.commits import Commits, log_store_class
-from tidegate.platform.core.errors import BadSetting, UnavailableError
+from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.server_home import ServerHome, announce, withdraw
 from tidegate.platform.lake.spark.token_source import TOKEN, TOKEN_COMMAND, TOKEN_FILE, TokenSource
 from tidegate.platform.local.process.ports import LOOPBACK
 from tidegate.platform.local.spark.jars import class_archive
@@ -140,17 +140,25 @@ class DeployedServer(ConnectServer):
         Raises:
             UnavailableError: another server uses the home, or see `ConnectServer.start`.
         """
-        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self._home_lock is None:
-            lock = (self.home / "lock").open("w")
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                lock.close()
-                raise UnavailableError(f"another Spark server uses {self.home}: choose another with --home") from None
-            self._home_lock = lock
+            self._home_lock = ServerHome(self.home).claim()
         shutil.rmtree(self.home / "tmp", ignore_errors=True)
         super().start(deadline)
+
+    def announce(self) -> None:
+        """Let clients of this home know that the server takes work."""
+        assert self._home_lock is not None
+        announce(self._home_lock, self.port)
+
+    def stop(self, deadline: float = 10.0) -> None:
+        """End the server. Clients that look for it meanwhile wait until its process is gone.
+
+        Args:
+            deadline: seconds before the server is killed.
+        """
+        if self._home_lock is not None:
+            withdraw(self._home_lock)
+        super().stop(deadline)
 
 
 def lake_settings(

@@ -21,6 +21,7 @@ from tidegate.platform.cloud.requirements import EVENTS, WantedResources
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.settings import Settings
+from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.local.aws import ACCOUNT, REGION, LocalAws
 from tidegate.platform.local.process.ports import free_port
 from tidegate.platform.local.provision import Clients, provision
@@ -175,6 +176,20 @@ def test_a_lake_in_order_is_reported_line_by_line_and_not_changed(shore: Shore) 
         assert re.fullmatch(detail, finding.detail), finding
     assert list(shore.store.objects.list_under(shore.bucket, "")) == []
     assert list(shore.store.objects.list_under(shore.lake, "")) == []
+
+
+def test_a_server_without_work_is_reported_in_words_and_not_started(shore: Shore, tmp_path: Path) -> None:
+    path = tmp_path / "lake.yaml"
+    path.write_text(f"{path.read_text()}spark: {{start: on_demand}}\n")
+    unnamed = replace(shore.using.settings, spark=SparkRemote.from_environ({}))
+    using = replace(shore.using, settings=unnamed)
+    *others, spark = findings(using, using.settings.config(), set())
+    assert len(others) == len(IN_ORDER)
+    assert (spark.what, spark.ok, spark.warning) == ("Spark: a server only for work", True, False)
+    assert spark.detail == (
+        "not running, because there is no work; the next run starts it. What only Spark knows was not checked"
+    )
+    assert not (tmp_path / ".tidegate").exists()
 
 
 def other_arn(shore: Shore) -> str:

@@ -166,6 +166,19 @@ def test_status_says_by_its_exit_code_whether_something_needs_a_person(shore: Sh
     assert said.endswith(": NOT OK: 2 tables, 1 behind; 2 files waiting\n")
 
 
+def test_status_says_in_words_that_a_server_without_work_does_not_run(
+    shore: Shore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPARK_REMOTE", raising=False)
+    assert shore.status()[1].spark is None, "a server that is always there is not asked"
+    shore.path.write_text(f"{shore.path.read_text()}spark: {{start: on_demand}}\n")
+    ok, answer = shore.status()
+    assert (ok, answer.spark) == (True, "not running, because there is no work; the next run starts it")
+    assert run_status(shore.out, None, None, as_json=False)
+    assert "Spark: not running, because there is no work; the next run starts it" in shore.said()
+    assert not (shore.path.parent / ".tidegate").exists()
+
+
 def test_what_cannot_be_measured_is_not_healthy(shore: Shore) -> None:
     body: dict[str, Any] = yaml.safe_load(shore.path.read_text())
     body["queues"] = [{"url": f"{body['queues'][0]['url']}-gone"}]

@@ -34,6 +34,7 @@ from tidegate.platform.core.config.output import OutputSpec
 from tidegate.platform.core.config.personal import ForgetSpec, PersonalSpec
 from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.config.silver import SilverSpec
+from tidegate.platform.core.config.spark import SparkSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.health.alarms import template
@@ -53,6 +54,7 @@ MODELS: dict[tuple[str, str], type[BaseModel]] = {
     ("lake-yaml", "`discovery`"): DiscoverySpec,
     ("lake-yaml-events", "`queues`"): QueueSpec,
     ("lake-yaml-events", "`intake`"): IntakeSpec,
+    ("lake-yaml-upkeep", "`spark`"): SparkSpec,
     ("lake-yaml-events", "`event_types`"): EventTypeRule,
     ("lake-yaml-events", "`routes`"): RouteSpec,
     ("lake-yaml-events", "`webhooks`"): WebhookSpec,
@@ -69,6 +71,7 @@ MODELS: dict[tuple[str, str], type[BaseModel]] = {
 #: Texts of the page for fields whose default is not a plain value.
 SAID = {
     ("LakeConfig", "intake"): "see below",
+    ("LakeConfig", "spark"): "see below",
     ("TableSpec", "reconcile_interval"): "the lake's",
     ("SilverSpec", "order"): "required, except with `from: debezium`",
     ("SilverSpec", "decode"): "none",
@@ -76,6 +79,8 @@ SAID = {
     ("SilverSpec", "cast"): "none",
     ("SilverSpec", "derive"): "none",
     ("LakeConfig", "discovery"): "`true`",
+    ("SparkSpec", "home"): "`.tidegate/spark`",
+    ("SparkSpec", "memory"): "half of the machine or container",
     ("TableSpec", "format"): "by each file's ending",
     ("TableSpec", "mode"): "Parquet `register`, others `load`",
     ("TableSpec", "columns"): "inferred",
