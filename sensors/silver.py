@@ -6,9 +6,14 @@ from dataclasses import dataclass
 import dagster as dg
 
 from tidegate.assets.keys import LakeNames
+from tidegate.assets.presentation.check_events import result_of
+from tidegate.assets.private_dagster import last_check_executions
+from tidegate.assets.silver.export_check import EXPORT_CHECK
+from tidegate.assets.silver.report import MARK
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.lake_root.batches import GenerationRetired
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.silver.export import is_behind
 from tidegate.platform.silver.pending_merge import BronzeGone, pending_merge
@@ -59,17 +64,63 @@ def silver_request(
             table = handles.table(spec.table_key.encode())
             if _is_unchanged(table, held):
                 return Verdict(everything, held)
+            if not handles.delta.server.is_always_there:
+                return _ask_without_spark(instance, names, table, spec)
             recorded = table.ledger.clock().n
             work = pending_merge(handles, spec)
             if work is None and is_behind(handles.delta, handles.store, spec):
                 return Verdict(_export_request(instance, job, spec))
             if work is not None and (why := why_silver_rests(handles.config, handles.store.losses, spec.name)):
                 return Verdict(dg.SkipReason(why))
-    except (SparkUnreachable, BronzeGone) as error:
+    except (SparkUnreachable, BronzeGone, GenerationRetired) as error:
         return Verdict(dg.SkipReason(str(error)))
     if work is None:
         return Verdict(everything, f"{table.birth.generation}:{recorded}" if table.birth and recorded else "")
     return Verdict(dg.RunRequest(tags={"tidegate/silver": f"{work.mark or 0}..{work.n}"}))
+
+
+def _ask_without_spark(instance: dg.DagsterInstance, names: LakeNames, table: Table, spec: TableSpec) -> Verdict:
+    """Decide by S3 and by the last materialization, so that no trigger starts a Spark server or keeps one running."""
+    lake, job, asset = table.lake, names.silver_job(spec.name), names.silver_table(spec.name)
+    last = instance.get_latest_materialization_event(asset)
+    made = last.asset_materialization if last else None
+    mark = str(made.metadata[MARK].value) if made and MARK in made.metadata else ""
+    n = max(table.batches.sizes(held := _held_number(table, mark)), default=held)
+    if n == 0:
+        return Verdict(dg.SkipReason(f"bronze.{spec.name} has no batch"))
+    if n == held and (_silver_exists(table) or not (made and "dagster/uri" in made.metadata)):
+        if spec.exports and not _was_exported(instance, asset):
+            return Verdict(_export_request(instance, job, spec))
+        return Verdict(dg.SkipReason(f"silver.{spec.name} holds everything that bronze has recorded"), mark)
+    if why := why_silver_rests(lake.config, lake.store.losses, spec.name):
+        return Verdict(dg.SkipReason(why))
+    batch = table.batches.read(n)
+    if batch and not {each.id for each in table.inbox.waiting_manifests()}.isdisjoint(batch.manifests):
+        return Verdict(dg.SkipReason(f"batch {n} of bronze.{spec.name} is being recorded"))
+    tags = {"tidegate/silver": f"{held}..{n}"}
+    asked = instance.get_run_records(dg.RunsFilter(job_name=job), limit=1)
+    if asked and asked[0].dagster_run.status == dg.DagsterRunStatus.SUCCESS:
+        # It did not find the batch in the ledger, so bronze has to record it first.
+        left = end_time(asked[0]) + EXPORT_PACE - time.time()
+        if asked[0].dagster_run.tags.get("tidegate/silver") == tags["tidegate/silver"] and left > 0:
+            return Verdict(dg.SkipReason(f"batch {n} of bronze.{spec.name} is not recorded; tried in {left:.0f} s"))
+    return Verdict(dg.RunRequest(tags=tags))
+
+
+def _held_number(table: Table, mark: str) -> int:
+    """Return the batch of a mark; 0 if it is not of this generation of bronze, or if bronze has no such batch."""
+    generation, _, n = mark.rpartition(":")
+    if table.birth is None or table.birth.generation != generation or not table.batches.is_decided(int(n)):
+        return 0
+    return int(n)
+
+
+def _was_exported(instance: dg.DagsterInstance, asset: dg.AssetKey) -> bool:
+    """Return whether the last run that exported the changes of a silver table left none."""
+    check = dg.AssetCheckKey(asset, EXPORT_CHECK)
+    last = last_check_executions(instance, [check]).get(check)
+    result = result_of(last) if last else None
+    return result is None or result.passed
 
 
 def _export_request(instance: dg.DagsterInstance, job: str, spec: TableSpec) -> dg.RunRequest | dg.SkipReason:
@@ -82,11 +133,16 @@ def _export_request(instance: dg.DagsterInstance, job: str, spec: TableSpec) -> 
 
 def _is_unchanged(table: Table, held: str) -> bool:
     """Return whether the batch that silver holds is still the last of its table, and silver still exists."""
-    store, (generation, _, n) = table.lake.store, held.rpartition(":")
+    generation, _, n = held.rpartition(":")
     if table.birth is None or table.birth.generation != generation:
         return False
     if table.batches.is_decided(int(n) + 1) or not table.batches.is_decided(int(n)):
         return False
+    return _silver_exists(table)
+
+
+def _silver_exists(table: Table) -> bool:
+    store = table.lake.store
     return not store.objects.is_empty(store.bucket, store.key("silver", table.spec.name, "_delta_log/"))
 
 

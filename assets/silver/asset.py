@@ -21,7 +21,7 @@ from tidegate.assets.silver.expectation_checks import (
     results_of_merge,
 )
 from tidegate.assets.silver.export_check import check_export, exported_spec
-from tidegate.assets.silver.report import known_sources, merge_metadata, table_metadata
+from tidegate.assets.silver.report import MARK, known_sources, merge_metadata, silver_mark, table_metadata
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
@@ -117,7 +117,9 @@ def silver_report(
     checks = results_of_merge(spec, key, merged, instance)
     if spec.exports:
         checks.append(check_export(lake, spec, key))
-    return {**merge_metadata(merged), **table}, checks
+    # Only where the triggers may not ask Spark.
+    mark = {} if lake.delta.server.is_always_there else {MARK: silver_mark(lake, spec, merged)}
+    return {**merge_metadata(merged), **table, **mark}, checks
 
 
 def _check_specs(key: dg.AssetKey, spec: TableSpec, silver: SilverSpec) -> list[dg.AssetCheckSpec]:

@@ -23,6 +23,10 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.results import TableState
 from tidegate.platform.silver.merge import MergeResult
+from tidegate.platform.silver.pending_merge import pending_merge
+
+#: Metadata of a materialization: the result of `silver_mark`.
+MARK = "mark"
 
 
 def merge_metadata(merged: MergeResult | None) -> dict[str, Any]:
@@ -46,6 +50,20 @@ def merge_metadata(merged: MergeResult | None) -> dict[str, Any]:
         "delta_version": merged.version,
         "full_merge": merged.why_full or "no",
     }
+
+
+def silver_mark(lake: Lake, spec: TableSpec, merged: MergeResult | None) -> str:
+    """Return the batch up to which silver holds bronze after a run, as `<generation>:<n>`. Empty if it is not known.
+
+    The triggers read it if no Spark server runs.
+    """
+    table = lake.table(spec.table_key.encode())
+    if table.birth is None:
+        return ""
+    if merged is not None:
+        return f"{table.birth.generation}:{merged.n}"
+    n = table.ledger.clock().n  # before the question: a batch that is recorded after it is not held
+    return "" if pending_merge(lake, spec) else f"{table.birth.generation}:{n}"
 
 
 def known_sources(

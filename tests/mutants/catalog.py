@@ -53,6 +53,8 @@ _EXPORT = "tests/spark/silver/test_export.py::test_each_change_is_exported_once_
 _OTHERS_EXPORT = (
     "tests/spark/silver/test_export.py::test_an_export_has_no_value_of_a_forgotten_person_in_the_row_of_another"
 )
+_SERVER_HOME = "tests/unit/platform/lake/spark/test_server_home.py::"
+_WITHOUT_SPARK = "tests/unit/sensors/test_silver.py::"
 _COSTS = "tests/unit/platform/core/costs/test_table_cost.py::"
 _ONE_OBJECT = (
     "tests/unit/platform/lake/forwarding/test_object_action.py::"
@@ -5416,6 +5418,38 @@ MUTANTS = (
             "tests/unit/platform/cli/commands/test_commits_migrate.py::"
             "test_lake_yaml_changes_first_then_the_servers_and_only_then_it_is_done",
         ),
+    ),
+    Mutant(
+        "a Spark server ends while a client uses it",
+        2,
+        "IdleWatch.is_over",
+        "is_used = lock is None or stamp",
+        "is_used = stamp",
+        (f"{_SERVER_HOME}test_a_server_ends_when_nobody_has_used_it_for_the_whole_time",),
+    ),
+    Mutant(
+        "a client begins to use a Spark server that ends",
+        2,
+        "IdleWatch.is_over",
+        "            self._kept = lock\n",
+        "            lock.close()\n",
+        (f"{_SERVER_HOME}test_a_server_ends_when_nobody_has_used_it_for_the_whole_time",),
+    ),
+    Mutant(
+        "the lock of a Spark server that is gone counts",
+        2,
+        "ServerHome.find_port",
+        "if _is_held(lock):",
+        "if lock:",
+        (f"{_SERVER_HOME}test_a_server_is_known_while_its_process_lives_and_takes_work_once_it_says_so",),
+    ),
+    Mutant(
+        "a trigger without Spark does not wait until bronze has recorded a batch",
+        5,
+        "_ask_without_spark",
+        "if batch and not {",
+        "if not batch and not {",
+        (f"{_WITHOUT_SPARK}test_a_merge_is_requested_for_what_was_recorded_after_the_last_one",),
     ),
     *JAVA_MUTANTS,
 )

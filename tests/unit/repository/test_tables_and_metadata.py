@@ -10,6 +10,7 @@ import pytest
 import sqlglot
 
 from tests.support.tracked import ROOT
+from tidegate.assets.silver.report import MARK
 from tidegate.platform.core.bronze.ledger import COLUMNS, Status
 from tidegate.platform.core.config.silver_columns import JOINED, KEY, LEFT, ORDER, SILVER_COLUMNS
 from tidegate.platform.core.events.row_queue import ROW_COLUMNS
@@ -85,7 +86,8 @@ VOLUME = {"files", "rows", "bytes", "oldest_event_age_seconds"}
             "Silver: `silver/<name>`",
             VOLUME
             | keys_of("assets/silver/report.py", "columns_metadata", "merge_metadata", "table_metadata")
-            | keys_of("platform/silver/expect/collapsed_rows.py", "metadata"),
+            | keys_of("platform/silver/expect/collapsed_rows.py", "metadata")
+            | {MARK},
         ),
         ("Health: `lake_health`", keys_of("assets/health/report.py", "metadata")),
         ("Routes: `routes/<name>`", keys_of("assets/routes/report.py", "metadata")),

@@ -18,7 +18,10 @@ from dagster._core.test_utils import create_run_for_test
 from tests.support.ticks import evaluate
 from tests.unit.conftest import Paper
 from tidegate.assets.keys import LakeNames
+from tidegate.assets.silver import report
 from tidegate.assets.silver.asset import build_silver_assets
+from tidegate.assets.silver.report import silver_mark
+from tidegate.platform.lake.lake_root.batches import GenerationRetired
 from tidegate.platform.lake.ledger import Clock
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.silver.pending_merge import BronzeGone
@@ -50,7 +53,8 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             batches=SimpleNamespace(is_decided=lambda n: n <= answer["decided"]),
             ledger=SimpleNamespace(clock=lambda: Clock(0, answer["recorded"])),
         )
-        yield SimpleNamespace(table=lambda table_key: table, store=store, delta=None, config=None)
+        delta = SimpleNamespace(server=SimpleNamespace(is_always_there=True))
+        yield SimpleNamespace(table=lambda table_key: table, store=store, delta=delta, config=None)
 
     def pending_merge(lake: Any, spec: Any) -> Any:
         answer["looks"] += 1
@@ -267,3 +271,158 @@ def test_dagster_s_automation_merges_new_rows_and_tries_a_failed_merge_again(
     assert not done.execute_in_process(instance=instance, raise_on_error=False).success, "the lake is on paper"
     assert requested(1) == 0
     assert requested(10) == 1, "the last merge failed"
+
+
+# Where a Spark server is only there for work, the triggers ask S3 and Dagster.
+JOB = "silver_orders_job"
+
+
+class Tables:
+    """Bronze and silver of the table `orders`, as S3 has them. Spark may not be asked."""
+
+    def __init__(self) -> None:
+        self.decided, self.generation, self.silver, self.rests = 5, "g", True, None
+        self.inbox: set[str] = set()
+        self.retired = False
+
+    def read(self, n: int) -> Any:
+        if self.retired:
+            raise GenerationRetired("a reset ended this generation")
+        return SimpleNamespace(manifests=(f"m{n}",)) if n <= self.decided else None
+
+    @contextmanager
+    def open(self) -> Iterator[Any]:
+        store = SimpleNamespace(
+            bucket="lake",
+            key=lambda *parts: "/".join(parts),
+            objects=SimpleNamespace(is_empty=lambda bucket, prefix: not self.silver),
+            losses=SimpleNamespace(rests_until=lambda reader, config: self.rests),
+        )
+        lake: Any = SimpleNamespace(store=store, config=None, delta=Refusing())
+        table = SimpleNamespace(
+            lake=lake,
+            spec=SimpleNamespace(name="orders"),
+            birth=SimpleNamespace(generation=self.generation) if self.generation else None,
+            batches=SimpleNamespace(
+                is_decided=lambda n: 0 < n <= self.decided,
+                sizes=lambda after: {n: 1 for n in range(after + 1, self.decided + 1)},
+                read=self.read,
+            ),
+            inbox=SimpleNamespace(waiting_manifests=lambda: [SimpleNamespace(id=each) for each in self.inbox]),
+        )
+        lake.table = lambda table_key: table
+        yield lake
+
+
+class Refusing:
+    """A handle on Spark that fails the test when Spark is used."""
+
+    server = SimpleNamespace(is_always_there=False)
+
+    def __getattr__(self, name: str) -> Any:
+        pytest.fail(f"Spark was asked: {name}")
+
+
+@pytest.fixture
+def tables(monkeypatch: pytest.MonkeyPatch) -> Tables:
+    found = Tables()
+    monkeypatch.setattr(LakeResource, "open_lake", lambda resource: found.open())
+    return found
+
+
+def ask_dagster(paper: Paper, instance: dg.DagsterInstance, held: str = "") -> tuple[str, str]:
+    """Return the tag of the request, or why there is none, and what silver holds."""
+    verdict = silver.silver_request(instance, LakeNames(), paper.resource, paper.config.tables[0], held)
+    answer = verdict.answer
+    said = answer.tags["tidegate/silver"] if isinstance(answer, dg.RunRequest) else str(answer.skip_message)
+    return said, verdict.held
+
+
+def report_merge(instance: dg.DagsterInstance, mark: str, *, exists: bool = True) -> None:
+    metadata: dict[str, Any] = {"mark": mark} | ({"dagster/uri": "s3://lake/silver/orders"} if exists else {})
+    instance.report_runless_asset_event(dg.AssetMaterialization(["silver", "orders"], metadata=metadata))
+
+
+EVERYTHING = "silver.orders holds everything that bronze has recorded"
+
+
+def test_a_merge_is_requested_for_what_was_recorded_after_the_last_one(
+    paper: Paper, instance: dg.DagsterInstance, tables: Tables
+) -> None:
+    report_merge(instance, "")
+    assert ask_dagster(paper, instance) == ("0..5", "")
+    report_merge(instance, "g:5")
+    assert ask_dagster(paper, instance) == (EVERYTHING, "g:5")
+    assert ask_dagster(paper, instance, held="g:5") == (EVERYTHING, "g:5")
+    tables.decided, tables.inbox = 6, {"m6", "m7"}
+    assert ask_dagster(paper, instance) == ("batch 6 of bronze.orders is being recorded", "")
+    tables.inbox = {"m7"}
+    assert ask_dagster(paper, instance) == ("5..6", "")
+
+
+def test_what_the_last_run_held_is_believed_only_while_the_tables_are_the_same(
+    paper: Paper, instance: dg.DagsterInstance, tables: Tables
+) -> None:
+    report_merge(instance, "g:5")
+    tables.generation = "h"
+    assert ask_dagster(paper, instance) == ("0..5", "")
+    tables.generation, tables.silver = "g", False
+    assert ask_dagster(paper, instance) == ("5..5", ""), "somebody dropped silver"
+    report_merge(instance, "g:5", exists=False)
+    assert ask_dagster(paper, instance) == (EVERYTHING, "g:5"), "every file so far was refused"
+    tables.generation = ""
+    tables.decided = 0
+    assert ask_dagster(paper, instance) == ("bronze.orders has no batch", "")
+
+
+def test_a_batch_that_bronze_does_not_record_keeps_no_server_running(
+    paper: Paper, instance: dg.DagsterInstance, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report_merge(instance, "g:4")
+    assert ask_dagster(paper, instance) == ("4..5", "")
+    tags = {"tidegate/silver": "4..5"}
+    create_run_for_test(instance, job_name=JOB, status=dg.DagsterRunStatus.SUCCESS, tags=tags)
+    said, _ = ask_dagster(paper, instance)
+    assert said.startswith("batch 5 of bronze.orders is not recorded; tried in ")
+    now = time.time()
+    monkeypatch.setattr(silver.time, "time", lambda: now + silver.EXPORT_PACE + 1)  # type: ignore[attr-defined]
+    assert ask_dagster(paper, instance) == ("4..5", "")
+    monkeypatch.setattr(silver.time, "time", lambda: now)  # type: ignore[attr-defined]
+    tables.decided = 6
+    assert ask_dagster(paper, instance) == ("4..6", ""), "a later batch waits for nobody"
+
+
+def test_a_table_that_rests_or_was_reset_gets_no_run(
+    paper: Paper, instance: dg.DagsterInstance, tables: Tables
+) -> None:
+    report_merge(instance, "g:4")
+    tables.retired = True
+    assert ask_dagster(paper, instance) == ("a reset ended this generation", "")
+    tables.rests = time.time() + 60  # type: ignore[assignment]
+    assert "silver.orders rests until 20" in ask_dagster(paper, instance)[0]
+
+
+def test_an_export_that_failed_gets_a_run_although_nothing_waits(
+    paper: Paper, instance: dg.DagsterInstance, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report_merge(instance, "g:5")
+    monkeypatch.setattr(type(paper.config.tables[0]), "exports", True)
+    assert ask_dagster(paper, instance) == (EVERYTHING, "g:5")
+    asset = dg.AssetKey(["silver", "orders"])
+    for passed, said in ((False, "export"), (True, EVERYTHING)):
+        result = dg.AssetCheckEvaluation(asset_key=asset, check_name="changes_exported", passed=passed, metadata={})
+        instance.report_runless_asset_event(result)
+        assert ask_dagster(paper, instance)[0] == said
+
+
+def test_a_mark_is_what_silver_holds_and_unknown_where_something_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec: Any = SimpleNamespace(table_key=SimpleNamespace(encode=lambda: "key"))
+    table = SimpleNamespace(birth=None, ledger=SimpleNamespace(clock=lambda: Clock(9, 7)))
+    lake: Any = SimpleNamespace(table=lambda key: table)
+    assert silver_mark(lake, spec, None) == ""
+    table.birth = SimpleNamespace(generation="g")
+    assert silver_mark(lake, spec, SimpleNamespace(n=6)) == "g:6"  # type: ignore[arg-type]
+    monkeypatch.setattr(report, "pending_merge", lambda *_: None)
+    assert silver_mark(lake, spec, None) == "g:7"
+    monkeypatch.setattr(report, "pending_merge", lambda *_: "something")
+    assert silver_mark(lake, spec, None) == ""

@@ -103,7 +103,7 @@ def test_a_failed_expectation_is_seen_in_dagster_until_rows_are_merged_that_fulf
 ) -> None:
     lake = SimpleNamespace(
         store=SimpleNamespace(uri=lambda *_: "s3a://lake/silver/orders"),
-        delta=SimpleNamespace(session=None, table_state=lambda _: None),
+        delta=SimpleNamespace(session=None, table_state=lambda _: None, server=SimpleNamespace(is_always_there=True)),
         config=paper.config,
     )
     monkeypatch.setattr(LakeResource, "open", lambda _: lake)
