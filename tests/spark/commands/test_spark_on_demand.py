@@ -37,7 +37,7 @@ def server_pid(home: Path) -> int:
     raise AssertionError(f"no server of {home} runs")
 
 
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(600)
 def test_a_lake_whose_server_is_there_only_for_work_loses_nothing(
     tidegate_lake: Callable[..., TestLake], kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
