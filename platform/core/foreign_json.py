@@ -57,7 +57,7 @@ def foreign_json(text: str | bytes, *, max_values: int = MAX_VALUES) -> Any:
     Raises:
         ValueError: it is not such a document. The message continues a sentence whose subject is the document.
     """
-    return _parse(text, max_values, object_pairs_hook=_parse_members)[1]
+    return _parse(text, max_values, _DOCUMENTS)[1]
 
 
 def foreign_row(text: str) -> tuple[str, dict[str, Any]]:
@@ -73,7 +73,7 @@ def foreign_row(text: str) -> tuple[str, dict[str, Any]]:
     Raises:
         BadValue: it is not such a document, or no object. The message continues a sentence whose subject is the row.
     """
-    parsed, content = _parse(text, MAX_VALUES, parse_int=str, parse_float=str, parse_constant=_refuse_number)
+    parsed, content = _parse(text, MAX_VALUES, _ROWS)
     if not isinstance(content, dict):
         raise BadValue("is JSON but not an object; send one object a message")
     row = parsed.strip(_SPACE)
@@ -82,7 +82,7 @@ def foreign_row(text: str) -> tuple[str, dict[str, Any]]:
     return row, content
 
 
-def _parse(text: str | bytes, max_values: int, **how: Any) -> tuple[str, Any]:
+def _parse(text: str | bytes, max_values: int, decoder: json.JSONDecoder) -> tuple[str, Any]:
     """Return the text of a document without its byte order mark, and what it has."""
     try:
         if isinstance(text, bytes):
@@ -90,7 +90,7 @@ def _parse(text: str | bytes, max_values: int, **how: Any) -> tuple[str, Any]:
         text = text.removeprefix("\ufeff")
         require_few_values(text, max_values)
         require_few_levels(text)
-        return text, json.loads(text, **how)
+        return text, decoder.decode(text)
     except _RepeatedMember as error:
         raise BadValue(f"has the member {error} twice, and readers differ on which one counts") from None
     except _OutOfBounds as error:
@@ -166,6 +166,11 @@ def _parse_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_number(name: str) -> NoReturn:
     raise BadValue(f"{name} is not a JSON number")
+
+
+# `json.loads` would make one for each document, which takes as long as to parse a row.
+_DOCUMENTS = json.JSONDecoder(object_pairs_hook=_parse_members)
+_ROWS = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse_number)
 
 
 def bounded_text(value: Any, characters: int) -> str | None:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any, Self
 
@@ -130,11 +131,21 @@ def row_of(text: str, origin: RowOrigin) -> Row:
     for name in members:
         if fold_name(name) in ROW_COLUMNS:
             raise BadValue(f"its member {name} has the name of a column that Tidegate adds; send another name")
-    time = from_millis(origin.sent_at).isoformat(timespec="milliseconds")
-    ours = json.dumps({_ID: origin.message_id, _SENT_AT: time.replace("+00:00", "Z")}, separators=(",", ":"))
-    line = f"{ours[:-1]}{',' if members else ''}{_LINE_ENDS.sub(' ', text[1:])}"
-    line.encode()  # Raises UnicodeEncodeError, a ValueError, for text that no UTF-8 file can have.
+    rest = text[1:]
+    if "\n" in rest or "\r" in rest:
+        rest = _LINE_ENDS.sub(" ", rest)
+    seconds, millis = divmod(origin.sent_at, 1000)
+    ours = f'{{"{_ID}":{json.dumps(origin.message_id)},"{_SENT_AT}":"{_second_text(seconds)}.{millis:03d}Z"'
+    line = f"{ours}{',' if members else ''}{rest}"
+    if not line.isascii():
+        line.encode()  # Raises UnicodeEncodeError, a ValueError, for text that no UTF-8 file can have.
     return Row(origin, line)
+
+
+@lru_cache(maxsize=3600)
+def _second_text(seconds: int) -> str:
+    """Return a time in epoch seconds as rows have it. Many rows are of one second."""
+    return from_millis(seconds * 1000).isoformat(timespec="seconds").removesuffix("+00:00")
 
 
 def _remedy(topic: str | None) -> str:

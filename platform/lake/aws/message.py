@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from tidegate.platform.core.events.row_queue import RowOrigin, identify_row
@@ -43,7 +43,7 @@ class Message:
     def with_identity(self, topic: str | None) -> Message:
         """Return a row queue's message with its row's text and identity, as `identify_row` does."""
         body, first = identify_row(self.body, RowOrigin(self.id, self.sent_at), self.first, topic)
-        return replace(self, body=body, first=first)
+        return Message(self.id, body, self.receipt, self.sent_at, first, self.attributes)
 
 
 def received_message(item: Mapping[str, Any]) -> Message:

@@ -27,7 +27,9 @@ from tidegate.platform.lake.forwarding import unwrap_arrays
 from tidegate.platform.operations.redrive import message_from_body
 
 #: Parsers of Python: of JSON, CSV, YAML and Parquet.
-_PARSES = re.compile(r"json\.loads?\(|raw_decode\(|csv\.reader\(|yaml\.[a-z_]*load\(|SafeLoader\b|\bpq\.\w|ipc\.open")
+_PARSES = re.compile(
+    r"json\.loads?\(|JSONDecoder\(|raw_decode\(|csv\.reader\(|yaml\.[a-z_]*load\(|SafeLoader\b|\bpq\.\w|ipc\.open"
+)
 #: What bounds the values of each module that parses, by its path.
 _BOUNDS = {
     "the one parser of documents, which counts values before": ["platform/core/foreign_json.py"],

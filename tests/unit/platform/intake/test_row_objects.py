@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -202,6 +202,14 @@ def test_spans_hold_every_time_and_are_few(times: list[tuple[int, int]]) -> None
     assert all(any(first <= rows.first and rows.last <= last for first, last in found) for rows in objects)
     assert all(before[1] < after[0] for before, after in itertools.pairwise(found))
     assert {first for first, _ in found} <= {rows.first for rows in objects}
+
+
+@given(st.text(max_size=20), st.integers(1, LATEST - 1))
+def test_our_members_are_those_that_json_and_datetime_write(message_id: str, sent_at: int) -> None:
+    time = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=sent_at)).isoformat(timespec="milliseconds")
+    members = {"_message_id": message_id, "_sent_at": time.replace("+00:00", "Z")}
+    ours = json.dumps(members, separators=(",", ":"))
+    assert row_of("{}", RowOrigin(message_id, sent_at)).line == ours
 
 
 def test_of_too_many_spans_the_nearest_are_joined() -> None:
