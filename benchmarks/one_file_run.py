@@ -1,10 +1,12 @@
 """The requests of a bronze run to S3 and DynamoDB, by name, and its cost on a warm server. One file by default.
 
 Starts its own local AWS and a Spark server like that of the tests, with a counting proxy for client and server. A run
-is the whole of `run_table` after one event. Prints JSON: the requests of the median run of each mode by name, the
-medians of all, and the CPU seconds of the client (with its children) and the server, measured without proxies.
+is the whole of `run_table` after one event, and its report is counted by itself. Prints JSON: the requests of the
+median run of each mode by name, the medians and means of all, the report's, and the CPU seconds of the client (with its
+children) and the server, measured without proxies. Medians hide checkpoints, which fall into every tenth run, and what
+is asked once a minute: `--pause 65` shows the latter.
 
-    python -m benchmarks.one_file_run [--runs 10] [--warm-up 6] [--files 1] [--only register]
+    python -m benchmarks.one_file_run [--runs 10] [--warm-up 6] [--files 1] [--only register] [--commits s3]
 """
 
 from __future__ import annotations
@@ -31,14 +33,17 @@ import pyarrow.parquet as pq
 from tests.support.plugins.costs import cpu_seconds
 from tests.support.servers.fault_proxy import FaultProxy
 from tests.support.servers.fault_rules import Rule
+from tidegate.assets.bronze.asset import table_report
+from tidegate.assets.bronze.previous_report import PreviousReport
 from tidegate.platform.bronze.options import RunOptions
-from tidegate.platform.bronze.run import run_table
+from tidegate.platform.bronze.run import BatchResult, run_table
 from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.config.commits import log_store_class
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.lake.aws.clients import Aws
-from tidegate.platform.lake.lake import Lake, open_lake
+from tidegate.platform.lake.lake import Lake, Table, open_lake
 from tidegate.platform.lake.spark.session import isolated_session
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.provision import Clients, provision
@@ -132,37 +137,74 @@ class Bench:
         self.clients.s3.put_object(Bucket="landing", Key=key, Body=_body(self.mode, n))
         return Hint(key, Event(f"e{n}#0"))
 
-    def run(self, lake: Lake) -> float:
-        """Run the table after an arrival. Returns the seconds."""
+    def run(self, lake: Lake) -> tuple[Table, BatchResult, float]:
+        """Run the table after an arrival. Returns it, its batch and the seconds."""
         begun = time.monotonic()
-        (done,) = run_table(lake.table(self.table_key), RunOptions(run_id="bench"))
+        table = lake.table(self.table_key)
+        (done,) = run_table(table, RunOptions(run_id="bench"))
         assert done.batch.counts() == {"committed": self.files}, done
-        return time.monotonic() - begun
+        return table, done, time.monotonic() - begun
 
 
-def requests(bench: Bench, direct: Lake, lake: Lake, sides: list[Side], runs: int, warm_up: int) -> dict[str, Any]:
+def requests(
+    bench: Bench, direct: Lake, lake: Lake, sides: list[Side], runs: int, warm_up: int, pause: float
+) -> dict[str, Any]:
     """Return the requests of warm runs through the proxies."""
-    s3, dynamodb, every, seconds = [], [], [], []
+    every: list[list[str]] = []
+    reports: list[list[str]] = []
+    seconds = []
+    before = PreviousReport(rows=0)
     for count in range(warm_up + runs):
         bench.arrive(direct)
-        for side in sides:
-            side.since()
-        took = bench.run(lake)
-        last = [request for side in sides for request in side.since()]
         if count >= warm_up:
-            dynamodb.append(sum("DynamoDB" in request for request in last))
-            s3.append(len(last) - dynamodb[-1])
-            every.append(last)
+            time.sleep(pause)
+        _since(sides)
+        table, done, took = bench.run(lake)
+        run = _since(sides)
+        # As a run of Dagster has it: the report before says how many rows there were.
+        snapshot = table_report(table, [done], before).now
+        before = PreviousReport(rows=snapshot.rows, version=snapshot.state.version if snapshot.state else None)
+        if count >= warm_up:
+            every.append(run)
+            reports.append(_since(sides))
             seconds.append(took)
-    last = sorted(every, key=len)[len(every) // 2]
-    kinds = Counter(request.split()[1] for request in last)
+    by_size = sorted(every, key=len)
+    last, reported = by_size[len(every) // 2], sorted(reports, key=len)[len(reports) // 2]
     return {
-        "s3": {"median": statistics.median(s3), "first": s3[0], "last": s3[-1], "all": s3},
-        "dynamodb": {"median": statistics.median(dynamodb), "all": dynamodb},
-        "kinds": dict(kinds),
+        **_figures(every),
         "in_order": last if bench.files == 1 else dict(Counter(last)),
+        "most": dict(Counter(by_size[-1])),
+        "report": {**_figures(reports), "in_order": reported},
         "seconds_behind_proxies": round(statistics.median(seconds), 2),
     }
+
+
+def _since(sides: list[Side]) -> list[str]:
+    return [request for side in sides for request in side.since()]
+
+
+def _figures(every: list[list[str]]) -> dict[str, Any]:
+    """Return the medians and means of runs, and those of each kind of request."""
+    dynamodb = [sum("DynamoDB" in request for request in run) for run in every]
+    s3 = [len(run) - of_dynamodb for run, of_dynamodb in zip(every, dynamodb, strict=True)]
+    kinds = [Counter(_kind(request) for request in run) for run in every]
+    names = sorted({kind for run in kinds for kind in run})
+    return {
+        "s3": {"median": statistics.median(s3), "mean": round(statistics.mean(s3), 2), "all": s3},
+        "dynamodb": {
+            "median": statistics.median(dynamodb),
+            "mean": round(statistics.mean(dynamodb), 2),
+            "all": dynamodb,
+        },
+        "kinds": {name: statistics.median(run[name] for run in kinds) for name in names},
+        "means": {name: round(statistics.mean(run[name] for run in kinds), 2) for name in names},
+    }
+
+
+def _kind(request: str) -> str:
+    """Return the method of a request to S3, or the operation of one to DynamoDB."""
+    words = request.split()
+    return f"DynamoDB {words[2].rpartition('.')[2]}" if words[1] == "DynamoDB" else words[1]
 
 
 def costs(bench: Bench, lake: Lake, server: SparkServer, runs: int, warm_up: int) -> dict[str, float]:
@@ -175,7 +217,7 @@ def costs(bench: Bench, lake: Lake, server: SparkServer, runs: int, warm_up: int
     for _ in range(runs):
         bench.arrive(lake)
         mine, theirs = _own_cpu(), cpu_seconds(server.process.pid)
-        took = bench.run(lake)
+        _, _, took = bench.run(lake)
         found.append((_own_cpu() - mine, cpu_seconds(server.process.pid) - theirs, took))
     client, spark, seconds = (round(statistics.median(values), 2) for values in zip(*found, strict=True))
     return {"client_cpu_seconds": client, "server_cpu_seconds": spark, "seconds": seconds}
@@ -194,6 +236,9 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=1, help="files of each run")
     parser.add_argument("--only", choices=MODES, help="one mode")
     parser.add_argument("--no-requests", action="store_true", help="costs alone")
+    parser.add_argument("--only-requests", action="store_true", help="requests alone")
+    parser.add_argument("--commits", choices=("dynamodb", "s3"), default="dynamodb", help="how commits are coordinated")
+    parser.add_argument("--pause", type=float, default=0.0, help="seconds before each measured run")
     chosen = parser.parse_args()
     modes = [chosen.only] if chosen.only else list(MODES)
     tables = [{"name": mode, "prefix": f"s3://landing/{mode}/", "mode": mode} for mode in modes]
@@ -210,14 +255,14 @@ def main() -> None:
         )
         config = LakeConfig.model_validate(
             {
-                "lake": {"root": "s3://lake/lake"},
+                "lake": {"root": "s3://lake/lake", "commits": chosen.commits},
                 "queues": [{"url": aws.queue_url("bench")}],
                 "buckets": ["landing"],
                 "tables": tables,
             }
         )
         provision(clients, WantedResources.from_config(config))
-        for proxied in (False,) if chosen.no_requests else (False, True):
+        for proxied in (*([] if chosen.only_requests else [False]), *([] if chosen.no_requests else [True])):
             proxies = [running.enter_context(FaultProxy(aws.endpoint)) for _ in range(2)] if proxied else []
             sides = [Side.before(name, proxy) for name, proxy in zip(("client", "spark"), proxies, strict=False)]
             ends = [side.proxy.endpoint for side in sides] or [aws.endpoint] * 2
@@ -227,6 +272,7 @@ def main() -> None:
                 port=0,
                 memory="2g",
                 conf=SMALL_DATA,
+                log_store=log_store_class(chosen.commits),
             )
             running.callback(server.stop)
             server.start(150.0)
@@ -237,7 +283,7 @@ def main() -> None:
                 bench = Bench(clients, config, mode, chosen.files)
                 bench.n = 10_000_000 if proxied else 0
                 found = (
-                    requests(bench, direct, lake, sides, chosen.runs, chosen.warm_up)
+                    requests(bench, direct, lake, sides, chosen.runs, chosen.warm_up, chosen.pause)
                     if proxied
                     else costs(bench, lake, server, chosen.runs, chosen.warm_up)
                 )
