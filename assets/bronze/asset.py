@@ -29,6 +29,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.lake_root.after_notes import files_of
+from tidegate.platform.lake.spark.delta import NOT_SEEN
 from tidegate.platform.lake.spark.results import CommitResult
 from tidegate.resources.lake_resource import LakeResource, with_lake
 
@@ -241,7 +242,8 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
     Args:
         done: the run's batches.
     """
-    table = table.reopen()
+    if not _is_of(table, done):
+        table = table.reopen()
     birth, last = table.birth, _last_data_batch(table) if all(result.batch.only_moves for result in done) else None
     waits = _waits(table)
     if birth and birth.output and table.spec.output:
@@ -256,7 +258,7 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
         )
         return TableReport(done, snapshot, before, last)
     datasets = read_waiting_note(table.spec, table.table_key, table.ledger, table.lake.store)
-    state = table.delta.table_state(birth.location) if birth else None
+    state = table.delta.table_state(birth.location, seen=_committed_version(done)) if birth else None
     if birth is None or state is None or not state.exists or not state.has_columns:
         name = birth.name if birth else table.spec.name
         return TableReport(done, TableSnapshot(name, waits=waits, datasets=datasets), before, last)
@@ -275,6 +277,16 @@ def table_report(table: Table, done: Sequence[BatchResult], before: PreviousRepo
         descriptions=column_descriptions(table.spec),
     )
     return TableReport(done, snapshot, before, last)
+
+
+def _is_of(table: Table, done: Sequence[BatchResult]) -> bool:
+    """Return whether the last batch of a run is of the table as it was opened: born, and not reset since."""
+    return bool(done) and table.birth is not None and table.birth.generation == done[-1].batch.generation
+
+
+def _committed_version(done: Sequence[BatchResult]) -> int:
+    """Return the version of the table that the last batch of a run made. `NOT_SEEN` if it made none."""
+    return NOT_SEEN if not done or done[-1].landed.replayed else done[-1].landed.version
 
 
 def _waits(table: Table) -> PendingCleanup | None:

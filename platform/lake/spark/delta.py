@@ -41,6 +41,9 @@ from tidegate.platform.lake.spark.table_maintenance import (
 )
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
 
+#: The version of a table that the caller has not seen: the server looks at the table's log.
+NOT_SEEN = -1
+
 _COMPACTION = {
     "spark.databricks.delta.optimize.minFileSize": str(SMALL_BYTES),
     "spark.databricks.delta.optimize.maxFileSize": str(FULL_BYTES),
@@ -143,14 +146,15 @@ class Delta:
         """
         return int(self._procedures.call_one("settle_commits", table=location)["version"])
 
-    def table_state(self, location: str, app_id: str = "") -> TableState:
+    def table_state(self, location: str, app_id: str = "", seen: int = NOT_SEEN) -> TableState:
         """Read the state of a table from its log.
 
         Args:
             location: `s3a://` URI of the table.
             app_id: application whose last txn is returned.
+            seen: a version that is present enough, if the server saw it or committed it less than a minute ago.
         """
-        row = self._procedures.call_one("table_state", table=location, app_id=app_id)
+        row = self._procedures.call_one("table_state", table=location, app_id=app_id, seen=seen)
         return TableState(
             row["version"],
             row["txn"],

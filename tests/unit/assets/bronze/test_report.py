@@ -278,7 +278,7 @@ class World:
         self.done: list[BatchResult] = []
         self.last: Batch | None = None
         self.state = state(-1)
-        birth: Any = SimpleNamespace(name="orders", location="s3a://landing/orders", output=None)
+        birth: Any = SimpleNamespace(name="orders", location="s3a://landing/orders", output=None, generation="g")
         ledger: Any = SimpleNamespace(clock=lambda: Clock(0, self.last.n if self.last else 0))
         self.batches: list[Batch] = []
         batches: Any = SimpleNamespace(read=self._read, void_numbers=lambda _: set())
@@ -293,8 +293,10 @@ class World:
         )
         count = SimpleNamespace(load=lambda _: SimpleNamespace(count=lambda: 2))
         session = SimpleNamespace(read=SimpleNamespace(format=lambda _: count))
-        delta = SimpleNamespace(table_state=lambda _: self.state, session=session)
-        handles: Any = SimpleNamespace(table=lambda _: table, delta=delta, store=None)
+        self.seen: list[int] = []
+        delta = SimpleNamespace(table_state=self._table_state, session=session)
+        self.opened = 0
+        handles: Any = SimpleNamespace(table=lambda _: self._open(table), delta=delta, store=None)
         table = Table(handles, TableKey.decode(ORDERS), ORDERS, spec, birth, batches, ledger)
         monkeypatch.setattr(LakeResource, "open", lambda _: handles)
         self.error: BaseException | None = None
@@ -310,6 +312,14 @@ class World:
         if self.error:
             raise self.error
         return self.done
+
+    def _open(self, table: Table) -> Table:
+        self.opened += 1
+        return table
+
+    def _table_state(self, location: str, *, seen: int) -> TableState:
+        self.seen.append(seen)
+        return self.state
 
     def _read(self, n: int) -> Batch | None:
         return next((batch for batch in self.batches if batch.n == n), self.last)
@@ -393,6 +403,30 @@ def test_the_page_of_a_table_is_materialized_by_the_run_of_its_partition(
     assert not changed["bronze/orders", "schema_unchanged"]
     assert ("bronze", "schema_unchanged") not in changed
     assert previous_report(instance, PAGE).rows == 4
+
+
+def test_the_report_of_a_run_asks_for_nothing_that_its_batches_say(
+    paper: Paper, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server knows the version that the run committed. A table that was reset since, or is unborn, is opened."""
+    world = World(paper, instance, monkeypatch)
+    world.state = state(4, ID)
+    replayed = done(GOOD, n=5)
+    replayed = replace(replayed, landed=replace(replayed.landed, replayed=True))
+    reset = done(GOOD, n=6)
+    reset = replace(reset, batch=replace(reset.batch, generation="h"))
+    duplicates = done(DUPLICATE, n=7, version=-1)
+    for batches, seen, opened in [
+        ([done(GOOD, n=4), done(GOOD, n=5)], 4, 1),
+        ([replayed], -1, 1),
+        ([reset], 5, 2),
+        ([duplicates], -1, 1),
+        ([], -1, 2),
+    ]:
+        world.seen.clear()
+        world.opened = 0
+        assert world.run(*batches).success
+        assert (world.seen, world.opened) == ([seen], opened), batches
 
 
 def test_a_fact_of_a_table_with_a_page_is_on_its_page_and_the_partition_has_a_link(

@@ -1,5 +1,6 @@
 package io.tidegate.delta;
 
+import io.tidegate.storage.protocol.Clocks;
 import org.apache.spark.sql.delta.CommittedTransaction;
 import org.apache.spark.sql.delta.CurrentTransactionInfo;
 import org.apache.spark.sql.delta.IsolationLevel;
@@ -37,6 +38,7 @@ public final class PinnedTransaction extends OptimisticTransaction {
   private static final long FILES_WITH_CHECKSUMS = 5_000;
 
   private final long files;
+  private final Clocks.Moment begun = RecentLooks.OF_SERVER.now();
   private boolean checkpointIsDue;
   private CommittedTransaction landed;
 
@@ -96,6 +98,11 @@ public final class PinnedTransaction extends OptimisticTransaction {
    */
   static long interval(int given, long files) {
     return given * Math.min(RAREST, 1 + files / FILES_OF_A_STEP);
+  }
+
+  /** Returns a moment before the commit. */
+  Clocks.Moment begun() {
+    return begun;
   }
 
   /** Returns what Delta committed; null before the commit. */

@@ -1,5 +1,6 @@
 package io.tidegate.delta;
 
+import io.tidegate.storage.protocol.Clocks;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -27,13 +28,39 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
    * new listing, and a log whose file has changed is opened again from scratch.
    */
   public static TableView open(SparkSession spark, String table) {
-    Path path = new Path(table);
+    return open(spark, new Path(table), -1);
+  }
+
+  /**
+   * Returns the table as this server saw it or committed to it less than a minute ago, if it was at {@code version}
+   * then. Otherwise opens it.
+   *
+   * <p>What a caller commits on such a view is committed on the version that the caller has seen, or not at all. S3 is
+   * asked nothing.
+   *
+   * @param version as the caller saw it; -1 opens the table
+   */
+  public static TableView seen(SparkSession spark, String table, long version) {
+    return open(spark, new Path(table), version);
+  }
+
+  private static TableView open(SparkSession spark, Path path, long seen) {
+    Clocks.Moment begun = RecentLooks.OF_SERVER.now();
     long before = System.currentTimeMillis();
     DeltaLog log = DeltaLog.forTable(spark, path);
-    if (log.getCapturedSnapshot().updateTimestamp() > before) {
-      return new TableView(log, log.unsafeVolatileSnapshot());
-    }
     Snapshot known = log.unsafeVolatileSnapshot();
+    if (seen >= 0 && known.version() == seen && RecentLooks.OF_SERVER.isFresh(log, seen)) {
+      return new TableView(log, known);
+    }
+    TableView view =
+        log.getCapturedSnapshot().updateTimestamp() > before
+            ? new TableView(log, log.unsafeVolatileSnapshot())
+            : listed(spark, path, log, known);
+    RecentLooks.OF_SERVER.saw(view.log, view.snapshot.version(), begun);
+    return view;
+  }
+
+  private static TableView listed(SparkSession spark, Path path, DeltaLog log, Snapshot known) {
     Snapshot now = null;
     try {
       now = update(log);
@@ -128,6 +155,7 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
   /** Records a commit of {@code txn}, which was made directly on this view. */
   public void committed(PinnedTransaction txn) {
     LogIndex.of(this).committed(this, LoggedCommit.of(txn.landed()));
+    RecentLooks.OF_SERVER.saw(log, txn.landed().committedVersion(), txn.begun());
   }
 
   private interface Asked<T> {

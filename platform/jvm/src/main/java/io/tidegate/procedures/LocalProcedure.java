@@ -13,18 +13,22 @@ import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
 import org.apache.spark.sql.connector.read.LocalScan;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.MetadataBuilder;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /** A procedure that runs in the driver, in the caller's session, and returns all of its rows together. */
 public abstract class LocalProcedure implements UnboundProcedure, BoundProcedure {
+  private static final String OTHERWISE = "otherwise";
+
   private final String name;
   private final String description;
   private final StructType parameters;
   private final StructType result;
 
   /**
-   * @param parameters names and types, all required and none null
+   * @param parameters names and types, none null. Those that {@link #optional} made may be left out
    * @param result the rows' schema
    */
   protected LocalProcedure(String name, String description, StructType parameters, StructType result) {
@@ -32,6 +36,15 @@ public abstract class LocalProcedure implements UnboundProcedure, BoundProcedure
     this.description = description;
     this.parameters = parameters;
     this.result = result;
+  }
+
+  /**
+   * Returns a parameter that may be left out.
+   *
+   * @param otherwise its value then, in SQL
+   */
+  protected static StructField optional(String name, DataType type, String otherwise) {
+    return new StructField(name, type, true, new MetadataBuilder().putString(OTHERWISE, otherwise).build());
   }
 
   /** Returns the procedure's rows: values in the order of the result; String, Long, Boolean or null. */
@@ -92,8 +105,15 @@ public abstract class LocalProcedure implements UnboundProcedure, BoundProcedure
   @Override
   public final ProcedureParameter[] parameters() {
     return java.util.Arrays.stream(parameters.fields())
-        .map(field -> ProcedureParameter.in(field.name(), (DataType) field.dataType()).build())
+        .map(LocalProcedure::parameter)
         .toArray(ProcedureParameter[]::new);
+  }
+
+  private static ProcedureParameter parameter(StructField field) {
+    var parameter = ProcedureParameter.in(field.name(), field.dataType());
+    return field.metadata().contains(OTHERWISE)
+        ? parameter.defaultValue(field.metadata().getString(OTHERWISE)).build()
+        : parameter.build();
   }
 
   @Override

@@ -16,7 +16,8 @@ import org.apache.spark.sql.types.StructType;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * {@code table_state(table, app_id)}: returns a table's present state in one row. No SQL shows the last transaction.
+ * {@code table_state(table, app_id, seen)}: returns a table's present state in one row. No SQL shows the last
+ * transaction. {@code seen} is a version of less than a minute ago that is present enough for the caller.
  *
  * <p>A table that does not exist has version -1, no files, and null in the other columns.
  */
@@ -25,7 +26,7 @@ public final class TableStateProcedure extends LocalProcedure {
     super(
         "table_state",
         "a table's version, an application's last transaction in it, its properties and schema",
-        new StructType().add("table", StringType).add("app_id", StringType),
+        new StructType().add("table", StringType).add("app_id", StringType).add(optional("seen", LongType, "-1L")),
         new StructType()
             .add("version", LongType, false)
             .add("txn", LongType)
@@ -40,7 +41,7 @@ public final class TableStateProcedure extends LocalProcedure {
 
   @Override
   protected List<Object[]> run(SparkSession spark, Arguments arguments) {
-    TableView table = TableView.open(spark, arguments.text("table"));
+    TableView table = TableView.seen(spark, arguments.text("table"), arguments.number("seen"));
     if (!table.exists()) {
       return List.<Object[]>of(new Object[] {-1L, null, null, "{}", null, "[]", 0L, "[]", null});
     }
