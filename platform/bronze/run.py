@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tidegate.platform.bronze.after_load import retry_noted
 from tidegate.platform.bronze.commit import commit
@@ -39,7 +39,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.lake import Table
-from tidegate.platform.lake.lake_root.inbox import WaitingManifest
+from tidegate.platform.lake.lake_root.inbox import TableInbox, WaitingManifest
 from tidegate.platform.lake.ledger import Clock
 from tidegate.platform.lake.spark.results import CommitResult
 from tidegate.platform.lake.spark.table_maintenance import CLUSTER_NEW
@@ -74,11 +74,14 @@ class BatchResult:
 
     Attributes:
         found: whether an earlier run decided the batch.
+        has_all: whether nothing was in the inbox that the batch does not have, and nothing was put back: the next
+            batch would begin within the table's window.
     """
 
     batch: Batch
     landed: CommitResult
     found: bool = False
+    has_all: bool = False
 
 
 def run_table(table: Table, options: RunOptions, listener: RunListener | None = None) -> list[BatchResult]:
@@ -94,26 +97,26 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
     listener = listener or RunListener()
     until = time.monotonic() + READS_SECONDS
     done: list[BatchResult] = []
-    first, present = True, table
+    first, present, has_all = True, table, False
     if other := table.delta.other_log_store(table.lake.config.lake.commits):
         listener.log(f"WARNING: {other}")
     if options.listing:
         for line in table.lake.drift(table):
             listener.log(f"WARNING: {line}")
     for _ in range(MAX_BATCHES):
-        # A batch that an earlier run left unfinished still has its manifests in the inbox. The hints of after-load wait
-        # for the next run, which S3's events of the removals start.
-        if not first and all(is_taken(waiting.id) for waiting in table.inbox.waiting_manifests()):
+        # What comes while a batch has all is the next run's, which the sensor requests when the window is over.
+        if has_all or (not first and _is_empty(table.inbox)):
             break
         if not first and until - time.monotonic() < MAX_SECONDS:
             break  # Files that are read for long would be blamed for the time of the batches before them.
-        present = table.reopen()
+        if done or table.birth is None:
+            present = table.reopen()
         result = _next_batch(present, options, listener, until, first=first)
         if result is None:
             break
         done.append(result)
         listener.batch_recorded(result.batch, result.landed)
-        first = first and result.found
+        first, has_all = first and result.found, result.has_all
         if result.batch.deferred and not result.batch.rows and not first:
             break  # Every hint was deferred, because S3 does not answer. Another attempt now would be in vain.
     if done:
@@ -121,6 +124,15 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
     if any(result.batch.create or result.batch.evolve for result in done):
         sync_table(table.lake, table.table_key, listener.log)
     return done
+
+
+def _is_empty(inbox: TableInbox) -> bool:
+    """Return whether no hint waits for a further batch.
+
+    A batch that an earlier run left unfinished still has its manifests in the inbox. The hints of after-load wait for
+    the next run, which S3's events of the removals start.
+    """
+    return all(is_taken(waiting.id) for waiting in inbox.waiting_manifests())
 
 
 def continue_decided(table: Table, clock: Clock, options: RunOptions, log: Callable[[str], None]) -> BatchResult | None:
@@ -137,6 +149,7 @@ def _next_batch(
 ) -> BatchResult | None:
     begun = time.monotonic()
     clock, log = table.ledger.clock(), listener.log
+    listed = time.monotonic()
     waiting: Sequence[WaitingManifest] | None = table.inbox.waiting_manifests()
     if half_recorded := find_unfinished(table.batches, clock, waiting or ()):
         log(f"batch {clock.n} is in the ledger, but its manifests are still in the inbox: finishing it")
@@ -173,7 +186,20 @@ def _next_batch(
     seam("decide")
     result = land(table, batch, options, log, found=False, begun=begun)
     _warn_about_doubts(table.spec, table.source, draft, prepared, batch, log)
-    return result
+    within = time.monotonic() - listed < table.spec.window
+    return replace(result, has_all=within and _has_all(result, waiting))
+
+
+def _has_all(result: BatchResult, waiting: Sequence[WaitingManifest] | None) -> bool:
+    """Return whether a batch has all hints of a listing of the inbox, and put none of them back.
+
+    Args:
+        waiting: the listing. None if the run put hints into the inbox after it.
+    """
+    batch = result.batch
+    if waiting is None or batch.deferred or result.landed.outcome != "committed":
+        return False
+    return all(manifest.id in batch.manifests or is_taken(manifest.id) for manifest in waiting)
 
 
 def _prepare_and_decide(

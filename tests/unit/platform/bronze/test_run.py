@@ -15,7 +15,7 @@ from tidegate.platform.bronze.decide import UnreadableFiles
 from tidegate.platform.bronze.listener import RunListener
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.prepare.read_timeouts import MAX_SECONDS
-from tidegate.platform.bronze.run import MAX_BATCHES, run_table
+from tidegate.platform.bronze.run import MAX_BATCHES, BatchResult, run_table
 from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.ledger import Clock
@@ -30,7 +30,7 @@ class Table:
     delta: Any = SimpleNamespace(other_log_store=lambda _: None)
     lake = SimpleNamespace(store=None, config=SimpleNamespace(lake=SimpleNamespace(commits="s3")))
     source = key = None
-    spec: Any = SimpleNamespace(name="t", cluster_by=None)
+    spec: Any = SimpleNamespace(name="t", cluster_by=None, window=60)
 
     def __init__(self) -> None:
         self.recorded = False
@@ -51,7 +51,7 @@ def test_a_run_reports_its_batches_although_s3_fails_before_their_files_are_merg
     batch = SimpleNamespace(
         n=EVERY, commits=True, location="s3a://b/t", deferred=(), rows=(1,), create=None, evolve=None
     )
-    done: Any = SimpleNamespace(batch=batch, landed=None, found=False)
+    done: Any = SimpleNamespace(batch=batch, landed=None, found=False, has_all=False)
 
     def next_batch(present: Table, *_: Any, **__: Any) -> Any:
         present.recorded = True
@@ -94,7 +94,9 @@ def test_a_server_with_another_log_store_is_named_at_the_start_of_a_run(monkeypa
 
 def test_each_batch_is_reported_as_soon_as_it_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run of the table fails with its second batch."""
-    first: Any = SimpleNamespace(batch=SimpleNamespace(deferred=(), rows=(1,)), landed="version 3", found=True)
+    first: Any = SimpleNamespace(
+        batch=SimpleNamespace(deferred=(), rows=(1,)), landed="version 3", found=True, has_all=False
+    )
     steps = iter([first])
     recorded: list[Any] = []
     listener = RunListener()
@@ -140,7 +142,7 @@ def test_files_that_the_server_cannot_record_are_left_out_and_the_batch_is_prepa
     def decided(table: Any, draft: Any, found: Any, run_id: str) -> Any:
         if "bad" in found:
             raise refused
-        return SimpleNamespace(n=5, rows=["decided"])
+        return SimpleNamespace(n=5, rows=["decided"], deferred=(), manifests=())
 
     monkeypatch.setattr(run, "find_unfinished", lambda *_: None)
     monkeypatch.setattr(run, "retry_noted", lambda *_, **__: None)
@@ -158,7 +160,8 @@ def test_files_that_the_server_cannot_record_are_left_out_and_the_batch_is_prepa
     monkeypatch.setattr(run, "limit_reading", reading)
     kept: list[Any] = []
     monkeypatch.setattr(run, "keep_named_folders", lambda table, found, rows: kept.append((list(found), list(rows))))
-    monkeypatch.setattr(run, "land", lambda table, batch, *_, **__: batch)
+    landed: Any = SimpleNamespace(outcome="committed")
+    monkeypatch.setattr(run, "land", lambda table, batch, *_, **__: BatchResult(batch, landed))
     monkeypatch.setattr(run, "_warn_about_doubts", lambda *_: None)
     listener = RunListener()
     monkeypatch.setattr(listener, "log", logged.append)
@@ -189,7 +192,7 @@ def test_a_run_without_time_for_a_read_leaves_it_to_the_next(monkeypatch: pytest
 
     begun: list[bool] = []
     batch: Any = SimpleNamespace(batch=SimpleNamespace(deferred=(), rows=(1,), commits=False, create=None, evolve=None))
-    batch.landed, batch.found = None, False
+    batch.landed, batch.found, batch.has_all = None, False, False
 
     def next_batch(*_: Any, first: bool) -> Any:
         begun.append(first)
@@ -214,9 +217,83 @@ def test_a_table_that_rests_is_read_only_for_a_person(monkeypatch: pytest.Monkey
     monkeypatch.setattr(run, "retry_noted", lambda *_, **__: None)
     monkeypatch.setattr(run, "list_prefix", lambda *_, **__: None)
     monkeypatch.setattr(run, "look", lambda *_, **__: None)
-    table.spec = SimpleNamespace(inventory=None)
+    table.spec = SimpleNamespace(inventory=None, window=60)
     table.key = SimpleNamespace(uri="s3://landing/t")
     table.birth = None
     with pytest.raises(UnavailableError, match=r"landing\.t rests until"):
         run._next_batch(table, RunOptions("test", listing=False), RunListener(), 0.0, first=False)
     assert run._next_batch(table, RunOptions("test", listing=True), RunListener(), 0.0, first=False) is None
+
+
+class Inbox:
+    """An inbox whose listings are counted."""
+
+    def __init__(self, *ids: str) -> None:
+        self.ids, self.listings = ids, 0
+
+    def waiting_manifests(self) -> list[Any]:
+        self.listings += 1
+        return [SimpleNamespace(id=id) for id in self.ids]
+
+
+@pytest.mark.parametrize(
+    ("change", "listings"),
+    [
+        ({}, 1),
+        ({"waiting": ("a", "taken-b")}, 1),
+        ({"waiting": ("a", "b")}, 2),
+        ({"deferred": ("hint",)}, 2),
+        ({"outcome": "void"}, 2),
+        ({"lists": True}, 2),
+        ({"window": 0}, 2),
+    ],
+)
+def test_a_run_ends_without_a_second_listing_if_its_batch_has_all_that_the_first_showed(
+    monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], listings: int
+) -> None:
+    """What comes later waits for the window, as it would without a run."""
+    table: Any = Table()
+    table.inbox = inbox = Inbox(*change.get("waiting", ("a",)))
+    table.spec = SimpleNamespace(window=change.get("window", 60))
+    table.ledger = SimpleNamespace(clock=lambda: Clock(7, 4))
+    table.batches = SimpleNamespace(read=lambda n: None)
+    plan = SimpleNamespace(candidates=[], drop={}, rows=[], deferred=[])
+    drafts = iter([SimpleNamespace(n=5, plan=plan, birth=SimpleNamespace(output=None)), None])
+    batch: Any = SimpleNamespace(
+        n=5,
+        manifests=("a",),
+        deferred=change.get("deferred", ()),
+        rows=(1,),
+        commits=False,
+        create=None,
+        evolve=None,
+    )
+    landed: Any = SimpleNamespace(outcome=change.get("outcome", "committed"))
+    monkeypatch.setattr(run, "find_unfinished", lambda *_: None)
+    monkeypatch.setattr(run, "require_awake", lambda *_: None)
+    monkeypatch.setattr(run, "_list", lambda *_, **__: change.get("lists", False))
+    monkeypatch.setattr(run, "retry_noted", lambda *_, **__: None)
+    monkeypatch.setattr(run, "look", lambda *_, **__: next(drafts))
+    monkeypatch.setattr(run, "prepare", lambda *_: None)
+    monkeypatch.setattr(run, "limit_reading", contextmanager(lambda *_: iter([None])))
+    monkeypatch.setattr(run, "_prepare_and_decide", lambda *_: (None, batch))
+    monkeypatch.setattr(run, "land", lambda *_, **__: BatchResult(batch, landed))
+    monkeypatch.setattr(run, "_warn_about_doubts", lambda *_: None)
+    monkeypatch.setattr(run, "_is_empty", lambda inbox: not inbox.waiting_manifests() or True)
+    assert len(run_table(table, RunOptions("test", listing=False))) == 1
+    assert inbox.listings == listings
+
+
+def test_the_table_that_a_run_got_is_opened_again_after_its_first_batch_and_not_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table: Any = Table()
+    opened: list[str] = []
+    monkeypatch.setattr(table, "reopen", lambda: opened.append("again") or table)
+    batch: Any = SimpleNamespace(n=1, deferred=(), rows=(1,), commits=False, create=None, evolve=None)
+    steps: Any = iter([BatchResult(batch, None), None])  # type: ignore[arg-type]
+    openings: list[int] = []
+    monkeypatch.setattr(run, "_next_batch", lambda *_, **__: openings.append(len(opened)) or next(steps))
+    table.inbox = Inbox("a")
+    run_table(table, RunOptions("test", listing=False))
+    assert openings == [0, 1]
