@@ -77,6 +77,7 @@ def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str
     """
     batch = _draft_batch(table, draft, prepared, run_id).seal()
     _require_readable(table.delta, batch)
+    prepared.digest = batch.digest
     return table.batches.decide(batch)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from tidegate.platform.core.bronze.batch import Add, OutputObject, Remove
+from tidegate.platform.core.bronze.batch import Add, Batch, OutputObject, Remove
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.bronze.plan import Candidate, Plan, candidate_hints, followers_rows
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.aws.s3 import NotWritable, ObjectArchived, ObjectForbidden, ObjectRefused, StoreError
 from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.spark.delta import NOT_SEEN
 
 
 @dataclass
@@ -27,6 +28,7 @@ class PreparedBatch:
         sent_until: the batch's `sent_until`; None unless the table belongs to a row queue.
         folders: `s3a://` URIs of the folders with quarantined rows.
         denied: what S3 says of the candidates whose content it denies, by key.
+        digest: digest of the batch that was last made of the preparation; empty before.
         obstacle: why some candidates wait although they are not at fault; the run fails with this text after the other
             candidates are done.
     """
@@ -43,6 +45,14 @@ class PreparedBatch:
     folders: list[str] = field(default_factory=list)
     denied: dict[str, str] = field(default_factory=dict)
     obstacle: str | None = None
+    digest: str = ""
+
+    def version_seen(self, batch: Batch) -> int:
+        """Return the version of the table that a batch was prepared on.
+
+        `NOT_SEEN` if another run decided the batch, or the table was not looked at.
+        """
+        return self.base.version if self.base and batch.digest == self.digest else NOT_SEEN
 
     @property
     def all_denied(self) -> bool:

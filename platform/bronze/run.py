@@ -41,6 +41,7 @@ from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import TableInbox, WaitingManifest
 from tidegate.platform.lake.ledger import Clock
+from tidegate.platform.lake.spark.delta import NOT_SEEN, Delta
 from tidegate.platform.lake.spark.results import CommitResult
 from tidegate.platform.lake.spark.table_maintenance import CLUSTER_NEW
 from tidegate.platform.maintenance.cluster_columns import follow_cluster_by
@@ -184,7 +185,7 @@ def _next_batch(
     with limit_reading(table.table_key, table.inbox, table.delta, draft.plan, seconds):
         prepared, batch = _prepare_and_decide(table, draft, options.run_id, log)
     seam("decide")
-    result = land(table, batch, options, log, found=False, begun=begun)
+    result = land(table, batch, options, log, found=False, begun=begun, seen=prepared.version_seen(batch))
     _warn_about_doubts(table.spec, table.source, draft, prepared, batch, log)
     within = time.monotonic() - listed < table.spec.window
     return replace(result, has_all=within and _has_all(result, waiting))
@@ -221,7 +222,14 @@ def _prepare_and_decide(
 
 
 def land(
-    table: Table, batch: Batch, options: RunOptions, log: Callable[[str], None], *, found: bool, begun: float
+    table: Table,
+    batch: Batch,
+    options: RunOptions,
+    log: Callable[[str], None],
+    *,
+    found: bool,
+    begun: float,
+    seen: int = NOT_SEEN,
 ) -> BatchResult:
     """Commit a batch that was decided, and record it.
 
@@ -232,8 +240,9 @@ def land(
         log: called with each line.
         found: whether an earlier run decided it.
         begun: when the run began to work on the batch, by `time.monotonic`.
+        seen: the version of the table that this run prepared the batch on.
     """
-    landed = commit(table, batch, verify_files=found)
+    landed = commit(table, batch, verify_files=found, seen=seen)
     seam("commit")
     log(
         f"batch {batch.n} {landed.outcome} as version {landed.version}"

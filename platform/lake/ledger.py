@@ -32,7 +32,7 @@ from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.times import from_micros, parse_time, to_micros
-from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.delta import NOT_SEEN, Delta
 from tidegate.platform.lake.spark.results import CommitResult, TableState
 from tidegate.platform.lake.spark.session import command
 
@@ -116,7 +116,9 @@ class Ledger:
         self._delta = delta
         self.location = location
         self._app_id = f"tidegate:ledger:{table}"
-        self._lacking: list[str] | None = None  # columns, as of the last read of the clock
+        # As of the last read of the clock: the columns that the ledger lacks, and its version.
+        self._lacking: list[str] | None = None
+        self._seen = NOT_SEEN
 
     def clock(self) -> Clock:
         """Return the clock of the table.
@@ -124,7 +126,7 @@ class Ledger:
         The append of batch n is the ledger's own txn n, so the tail of the log shows n without a read of rows.
         """
         state = self._delta.table_state(self.location, self._app_id)
-        self._lacking = _missing_columns(state)
+        self._lacking, self._seen = _missing_columns(state), state.version
         return Clock(state.version, state.txn or 0)
 
     def header(self, version: int, n: int) -> Header | None:
@@ -290,7 +292,7 @@ class Ledger:
         if batch.n == 1:
             self._create()
         self._add_columns()
-        self._delta.append(self.location, rows, self._app_id, batch.n)
+        self._delta.append(self.location, rows, self._app_id, batch.n, self._seen)
 
     def _create(self) -> None:
         ddl = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())

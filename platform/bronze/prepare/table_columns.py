@@ -61,7 +61,7 @@ def present_schema(spec: TableSpec, batches: Batches, delta: Delta, work: BatchD
     else:
         ids = ColumnIds(last_id, f"{state.table_id}/{last_id}")
     schema = replace(state.schema, grows=spec.widen, unmeasured=_unmeasured_columns(spec), ids=ids)
-    schema = replace(schema, reserved=reserved_in_bronze(spec.silver))
+    schema = replace(schema, reserved=reserved_in_bronze(spec.silver), version=state.version)
     # The next batch with a file gives the table its properties: its unmeasured columns may be others by now, and a
     # table of an earlier version has not recorded its names.
     return replace(schema, stale=not schema.growth.items() <= state.properties.items())

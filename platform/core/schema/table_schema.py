@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as data_field
 from typing import Any, Literal
 
 from tidegate.platform.core.errors import Misfit
@@ -60,6 +61,7 @@ class TableSchema:
         stale: whether the table that exists lacks a property that it should have.
         ids: the identity of new columns, if the table maps its columns.
         reserved: folded names that no new column can have, because later tables have them for their own columns.
+        version: Delta version of the table from which the schema was made; -1 without one.
     """
 
     fields: tuple[Field, ...] = ()
@@ -72,6 +74,7 @@ class TableSchema:
     stale: bool = False
     ids: ColumnIds = FIRST_IDS
     reserved: frozenset[str] = frozenset()
+    version: int = data_field(default=-1, compare=False)
 
     @classmethod
     def from_spark(cls, body: Mapping[str, Any], partitions: Sequence[str]) -> TableSchema:

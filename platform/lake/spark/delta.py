@@ -206,6 +206,7 @@ class Delta:
             **_columns(schema),
             partition_columns=json.dumps(schema.partitions),
             bad_rows_folder=bad_rows_folder,
+            seen=schema.version,
         )
         adds = [_parse_staged(json.loads(row["action"])) for row in rows if row["action"] is not None]
         return adds, {row["source"]: json.loads(row["counted"]) for row in rows if row["source"] is not None}
@@ -224,6 +225,7 @@ class Delta:
             query=query,
             **_columns(schema),
             partition_columns=json.dumps(schema.partitions),
+            seen=schema.version,
         )
         return [_parse_staged(json.loads(row["action"])) for row in rows]
 
@@ -239,6 +241,7 @@ class Delta:
             table=location,
             **_columns(schema),
             partition_columns=json.dumps(schema.partitions),
+            seen=schema.version,
         )
         return None if row["refusal"] is None else str(row["refusal"])
 
@@ -281,19 +284,23 @@ class Delta:
         schema: dict[str, Any] = json.loads(row["schema"])
         return schema
 
-    def add_files(self, location: str, batch_uri: str, *, verify_files: bool) -> CommitResult:
+    def add_files(self, location: str, batch_uri: str, *, verify_files: bool, seen: int = NOT_SEEN) -> CommitResult:
         """Commit a batch object in one transaction. Returns the earlier result if the batch has landed already.
 
         Args:
             location: `s3a://` URI of the table.
             batch_uri: `s3a://` URI of the batch object.
             verify_files: also check that every file of the batch still has the recorded size and etag.
+            seen: the version that the batch was prepared on. If the server saw it less than a minute ago, the batch
+                is checked and committed on it, unless another commit came first.
 
         Raises:
             PySparkException: the table is not this lake's, was dropped, restored or replaced, or its clock is off. The
                 first line of the message names the problem and the remedy.
         """
-        row = self._procedures.call_one("add_files", table=location, batch=batch_uri, verify_files=verify_files)
+        row = self._procedures.call_one(
+            "add_files", table=location, batch=batch_uri, verify_files=verify_files, seen=seen
+        )
         return CommitResult(row["version"], row["outcome"], row["digest"], row["reason"], row["replayed"])
 
     def check_batch(self, batch: str, rows: str, columns: str) -> list[BatchRefusal]:
@@ -377,7 +384,9 @@ class Delta:
         )
         return Merge(**row.asDict())
 
-    def append(self, location: str, rows: Sequence[dict[str, Any]], app_id: str, number: int) -> bool:
+    def append(
+        self, location: str, rows: Sequence[dict[str, Any]], app_id: str, number: int, seen: int = NOT_SEEN
+    ) -> bool:
         """Append a few rows to an existing table in one commit, once per (app_id, number).
 
         Args:
@@ -385,12 +394,13 @@ class Delta:
             rows: by column name; timestamps as microseconds since 1970.
             app_id: application of the txn.
             number: of the txn. The next number has to be greater.
+            seen: the version at which the caller read the last number. As for `add_files`.
 
         Returns:
             Whether the rows were written; False if the table has that txn or a later one.
         """
         written = self._procedures.call_one(
-            "append_rows", table=location, app_id=app_id, number=number, rows=json.dumps(rows)
+            "append_rows", table=location, app_id=app_id, number=number, rows=json.dumps(rows), seen=seen
         )
         return written["version"] is not None
 

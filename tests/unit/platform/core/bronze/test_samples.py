@@ -196,7 +196,7 @@ def _appended(batch: Batch, header: dict[str, Any]) -> list[dict[str, Any]]:
     schema = SimpleNamespace(fields=[SimpleNamespace(name=name) for name in COLUMNS])
     state = SimpleNamespace(version=1, exists=True, txn=batch.n, schema=schema)
     delta = SimpleNamespace(
-        append=lambda location, rows, app_id, number: appended.extend(rows), table_state=lambda *_: state
+        append=lambda location, rows, app_id, number, seen: appended.extend(rows), table_state=lambda *_: state
     )
     landed = CommitResult(header["bronze_version"], header["outcome"], header["digest"], header["reason"], False)
     effort = Effort(header.get("milliseconds"))

@@ -37,11 +37,12 @@ public final class RowAppend {
    * Appends {@code rows}, a JSON array of objects by column name, unless the application's transaction {@code number}
    * or a later one is in the table.
    *
+   * @param seen the version at which the caller saw the table, see {@link TableView#seen}
    * @return the version with the rows, or null when they were not written
    * @throws TidegateException when there is no table, or rows and columns do not fit
    */
-  public static Long append(SparkSession spark, String table, String appId, long number, String rows) {
-    TableView view = TableView.open(spark, table);
+  public static Long append(SparkSession spark, String table, String appId, long number, String rows, long seen) {
+    TableView view = TableView.seen(spark, table, seen);
     if (!view.exists()) {
       throw new TidegateException(Kind.BATCH, "there is no table at " + table + "; create it before rows are appended.");
     }

@@ -54,16 +54,19 @@ public final class BatchCommit {
    * Lands the batch object at {@code batchUri}.
    *
    * @param verifyFiles look up every file of the batch in the store, not only the staged ones
+   * @param seen the version that the batch was prepared on, see {@link TableView#seen}. Another commit since then is
+   *     found by the commit itself, which is made on that version or not at all
    * @throws TidegateException when the table may not be touched; nothing is committed then
    */
-  public static Landed land(SparkSession spark, String table, String batchUri, boolean verifyFiles) {
-    return land(spark, table, batchUri, verifyFiles, () -> {});
+  public static Landed land(SparkSession spark, String table, String batchUri, boolean verifyFiles, long seen) {
+    return land(spark, table, batchUri, verifyFiles, seen, () -> {});
   }
 
   /** As above; {@code beforeCommit} runs between the checks of an attempt and its commit (a seam for tests). */
   static Landed land(
-      SparkSession spark, String table, String batchUri, boolean verifyFiles, Runnable beforeCommit) {
-    TableView view = TableView.open(spark, table);
+      SparkSession spark, String table, String batchUri, boolean verifyFiles, long seen, Runnable beforeCommit) {
+    // A run that finds a batch did not see the table on which it was prepared.
+    TableView view = TableView.seen(spark, table, verifyFiles ? -1 : seen);
     Path path = new Path(batchUri);
     try {
       FileSystem fs = path.getFileSystem(view.hadoopConf());

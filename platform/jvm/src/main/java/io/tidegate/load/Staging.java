@@ -41,11 +41,13 @@ public final class Staging {
    * @param schema the columns that the table will have, as Spark's JSON of a schema
    * @param partitions names of partition columns, as a JSON array; a table that exists keeps its own
    * @param properties Delta table properties that the columns need, as a JSON object
+   * @param seen the version at which the caller saw the table, see {@link TableView#seen}
    */
-  public Staging(SparkSession spark, String location, String schema, String partitions, String properties) {
+  public Staging(
+      SparkSession spark, String location, String schema, String partitions, String properties, long seen) {
     transaction =
         Growth.begun(
-            TableView.open(spark, location),
+            TableView.seen(spark, location, seen),
             TableMetadata.schema(schema),
             Json.strings(partitions, "argument partition_columns"),
             Json.texts(properties, "argument properties"));

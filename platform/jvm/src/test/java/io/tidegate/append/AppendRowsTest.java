@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.tidegate.TestTable;
 import io.tidegate.TidegateException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
@@ -65,7 +66,7 @@ class AppendRowsTest {
     append(1, "[{\"n\":1}]");
     List<CompletableFuture<Long>> all =
         IntStream.range(0, 8)
-            .mapToObj(i -> CompletableFuture.supplyAsync(() -> RowAppend.append(spark, root, APP, 2, "[{\"n\":2}]")))
+            .mapToObj(i -> CompletableFuture.supplyAsync(() -> RowAppend.append(spark, root, APP, 2, "[{\"n\":2}]", -1)))
             .toList();
     assertEquals(1, all.stream().map(CompletableFuture::join).filter(Objects::nonNull).count());
     assertEquals(2, read().count());
@@ -77,9 +78,22 @@ class AppendRowsTest {
     Stream<CompletableFuture<?>> mixed =
         Stream.of(
             CompletableFuture.runAsync(() -> spark.sql("INSERT INTO delta.`" + root + "` (n) VALUES (100)")),
-            CompletableFuture.supplyAsync(() -> RowAppend.append(spark, root, APP, 2, "[{\"n\":2}]")));
+            CompletableFuture.supplyAsync(() -> RowAppend.append(spark, root, APP, 2, "[{\"n\":2}]", -1)));
     mixed.toList().forEach(CompletableFuture::join);
     assertEquals(3, read().count());
+  }
+
+  @Test
+  void anAppendOnTheVersionThatWasSeenFollowsTheCommitOfAnotherServer() throws Exception {
+    assertEquals(1, append(1, "[{\"n\":1}]"));
+    // Another server appends transaction 2. This one does not see it.
+    Path log = folder.resolve("ledger/_delta_log");
+    List<String> one = Files.readAllLines(log.resolve("%020d.json".formatted(1)));
+    String txn = one.stream().filter(line -> line.contains("\"txn\"")).findFirst().orElseThrow();
+    Files.writeString(log.resolve("%020d.json".formatted(2)), one.get(0) + "\n" + txn.replace("\"version\":1", "\"version\":2") + "\n");
+    assertEquals(null, RowAppend.append(spark, root, APP, 2, "[{\"n\":2}]", 1));
+    assertEquals(3, RowAppend.append(spark, root, APP, 3, "[{\"n\":3}]", 1));
+    assertEquals(2, read().count());
   }
 
   @Test
@@ -99,11 +113,11 @@ class AppendRowsTest {
           {"[{\"m\":1}]", "column m"}, {"[{\"n\":\"1\"}]", "column n is BIGINT"}, {"[{\"position\":5000000000}]", "column position"},
           {"[]", "not a JSON array"}, {"{", "not a JSON array"}
         }) {
-      var refused = assertThrows(TidegateException.class, () -> RowAppend.append(spark, root, APP, 1, misfit[0]));
+      var refused = assertThrows(TidegateException.class, () -> RowAppend.append(spark, root, APP, 1, misfit[0], -1));
       assertTrue(refused.getMessage().contains(misfit[1]), refused.getMessage());
     }
     assertEquals(0, read().count());
-    var none = assertThrows(TidegateException.class, () -> RowAppend.append(spark, root + "2", APP, 1, "[{\"n\":1}]"));
+    var none = assertThrows(TidegateException.class, () -> RowAppend.append(spark, root + "2", APP, 1, "[{\"n\":1}]", -1));
     assertTrue(none.getMessage().contains("there is no table"), none.getMessage());
   }
 }

@@ -105,7 +105,7 @@ class AddFilesTest {
         }
       }
     };
-    Callable<Landed> land = () -> BatchCommit.land(TestTable.spark(), t.uri(), batch, true, meet);
+    Callable<Landed> land = () -> BatchCommit.land(TestTable.spark(), t.uri(), batch, true, -1, meet);
     var pool = Executors.newFixedThreadPool(2);
     List<Landed> landed = new ArrayList<>();
     for (Future<Landed> f : pool.invokeAll(List.of(land, land), 60, TimeUnit.SECONDS)) {
@@ -123,7 +123,7 @@ class AddFilesTest {
     t.born();
     String batch = t.batch(2, 0, List.of(t.file("b.parquet", 10, 15)), Map.of());
     AtomicBoolean first = new AtomicBoolean(true);
-    Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), batch, true, () -> {
+    Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), batch, true, -1, () -> {
       if (first.getAndSet(false)) {
         t.sql("INSERT INTO {t} VALUES (100)");
       }
@@ -172,13 +172,45 @@ class AddFilesTest {
     var add = t.file("b.parquet", 10, 15);
     String batch = t.batch(2, 0, List.of(add), Map.of());
     AtomicBoolean first = new AtomicBoolean(true);
-    Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), batch, false, () -> {
+    Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), batch, false, -1, () -> {
       if (first.getAndSet(false)) {
         Foreign.append(t, "b.parquet", (Long) add.get("size"), "{\"numRecords\":5}");
       }
     });
     assertEquals("void", landed.outcome());
     assertEquals(15, t.count());
+  }
+
+  @Test
+  void aBatchOnTheVersionThatWasSeenIsCheckedAgainIfAnotherServerCommitted() throws Exception {
+    t.born();
+    // This server does not see the commit of another.
+    var add = t.file("b.parquet", 10, 15);
+    Path log = t.root.resolve("_delta_log");
+    String info = Files.readAllLines(log.resolve("%020d.json".formatted(0))).get(0);
+    Files.writeString(log.resolve("%020d.json".formatted(1)), info + "\n{\"add\":{\"path\":\"b.parquet\","
+        + "\"partitionValues\":{},\"size\":" + add.get("size") + ",\"modificationTime\":1,\"dataChange\":true,"
+        + "\"stats\":\"{\\\"numRecords\\\":5}\"}}\n");
+    List<Long> versions = new ArrayList<>();
+    Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), t.batch(2, 0, List.of(add), Map.of()), false, 0,
+        () -> versions.add(org.apache.spark.sql.delta.DeltaLog.forTable(TestTable.spark(), t.uri()).unsafeVolatileSnapshot().version()));
+    assertEquals(List.of(0L, 1L), versions, "the first attempt asked for nothing");
+    assertEquals("void", landed.outcome(), "its rows are there already");
+    assertEquals(2, landed.version());
+    assertEquals(15, t.count());
+  }
+
+  @Test
+  void aBatchThatWasFoundIsCommittedOnANewLook() throws Exception {
+    t.born();
+    Path log = t.root.resolve("_delta_log");
+    String info = Files.readAllLines(log.resolve("%020d.json".formatted(0))).get(0);
+    Files.writeString(log.resolve("%020d.json".formatted(1)), info + "\n");
+    List<Long> versions = new ArrayList<>();
+    String batch = t.batch(2, 0, List.of(t.file("b.parquet", 10, 15)), Map.of());
+    BatchCommit.land(TestTable.spark(), t.uri(), batch, true, 0,
+        () -> versions.add(org.apache.spark.sql.delta.DeltaLog.forTable(TestTable.spark(), t.uri()).unsafeVolatileSnapshot().version()));
+    assertEquals(List.of(1L), versions);
   }
 
   @Test

@@ -64,7 +64,7 @@ class LedgerMemoryTest {
       whole.putAll(Map.of("kind", "row", "n", n, "position", all.size() - 1));
       all.add(whole);
     }
-    assertNotNull(RowAppend.append(spark, root, APP, n, Json.write(all)));
+    assertNotNull(RowAppend.append(spark, root, APP, n, Json.write(all), -1));
   }
 
   private void recordAnything(long n) {

@@ -11,13 +11,20 @@ import java.util.List;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
-/** {@code add_files(table, batch, verify_files)}: commits a batch object in one commit, exactly once. */
+/**
+ * {@code add_files(table, batch, verify_files, seen)}: commits a batch object in one commit, exactly once. {@code seen} is
+ * the version that the batch was prepared on.
+ */
 public final class AddFilesProcedure extends LocalProcedure {
   public AddFilesProcedure() {
     super(
         "add_files",
         "commits a batch object in one Delta commit, exactly once; returns what was committed",
-        new StructType().add("table", StringType).add("batch", StringType).add("verify_files", BooleanType),
+        new StructType()
+            .add("table", StringType)
+            .add("batch", StringType)
+            .add("verify_files", BooleanType)
+            .add(optional("seen", LongType, "-1L")),
         new StructType()
             .add("version", LongType, false)
             .add("outcome", StringType, false)
@@ -30,7 +37,11 @@ public final class AddFilesProcedure extends LocalProcedure {
   protected List<Object[]> run(SparkSession spark, Arguments arguments) {
     Landed landed =
         BatchCommit.land(
-            spark, arguments.text("table"), arguments.text("batch"), arguments.flag("verify_files"));
+            spark,
+            arguments.text("table"),
+            arguments.text("batch"),
+            arguments.flag("verify_files"),
+            arguments.number("seen"));
     return List.<Object[]>of(
         new Object[] {landed.version(), landed.outcome(), landed.digest(), landed.reason(), landed.replayed()});
   }

@@ -1,5 +1,6 @@
 package io.tidegate.procedures.bronze;
 
+import static org.apache.spark.sql.types.DataTypes.LongType;
 import static org.apache.spark.sql.types.DataTypes.StringType;
 
 import io.tidegate.Json;
@@ -14,8 +15,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code check_columns(table, schema, partition_columns, properties)}: returns why Delta would refuse these columns of
- * a table, or null. Changes nothing.
+ * {@code check_columns(table, schema, partition_columns, properties, seen)}: returns why Delta would refuse these
+ * columns of a table, or null. Changes nothing.
  */
 public final class CheckColumnsProcedure extends LocalProcedure {
   public CheckColumnsProcedure() {
@@ -26,7 +27,8 @@ public final class CheckColumnsProcedure extends LocalProcedure {
             .add("table", StringType)
             .add("schema", StringType)
             .add("partition_columns", StringType)
-            .add("properties", StringType),
+            .add("properties", StringType)
+            .add(optional("seen", LongType, "-1L")),
         new StructType().add("refusal", StringType));
   }
 
@@ -35,7 +37,7 @@ public final class CheckColumnsProcedure extends LocalProcedure {
     String refusal = null;
     try {
       Growth.begun(
-          TableView.open(spark, arguments.text("table")),
+          TableView.seen(spark, arguments.text("table"), arguments.number("seen")),
           TableMetadata.schema(arguments.text("schema")),
           Json.strings(arguments.text("partition_columns"), "argument partition_columns"),
           Json.texts(arguments.text("properties"), "argument properties"));

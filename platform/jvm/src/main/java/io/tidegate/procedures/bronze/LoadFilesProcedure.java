@@ -1,5 +1,6 @@
 package io.tidegate.procedures.bronze;
 
+import static org.apache.spark.sql.types.DataTypes.LongType;
 import static org.apache.spark.sql.types.DataTypes.StringType;
 
 import io.tidegate.Json;
@@ -14,8 +15,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code load_files(table, files, schema, partition_columns, properties, bad_rows_folder)}: reads source files once.
- * Writes their good rows as data files of the table without committing them, and their bad rows to
+ * {@code load_files(table, files, schema, partition_columns, properties, bad_rows_folder, seen)}: reads source files
+ * once. Writes their good rows as data files of the table without committing them, and their bad rows to
  * {@code bad_rows_folder}. Returns the {@code add} action of each data file, and the address and counts of each source
  * file that has rows.
  */
@@ -31,7 +32,8 @@ public final class LoadFilesProcedure extends LocalProcedure {
             .add("schema", StringType)
             .add("partition_columns", StringType)
             .add("properties", StringType)
-            .add("bad_rows_folder", StringType),
+            .add("bad_rows_folder", StringType)
+            .add(optional("seen", LongType, "-1L")),
         new StructType().add("action", StringType).add("source", StringType).add("counted", StringType));
   }
 
@@ -40,7 +42,12 @@ public final class LoadFilesProcedure extends LocalProcedure {
     String schema = arguments.text("schema");
     Staging staging =
         new Staging(
-            spark, arguments.text("table"), schema, arguments.text("partition_columns"), arguments.text("properties"));
+            spark,
+            arguments.text("table"),
+            schema,
+            arguments.text("partition_columns"),
+            arguments.text("properties"),
+            arguments.number("seen"));
     Loading loading =
         new Loading(
             spark,

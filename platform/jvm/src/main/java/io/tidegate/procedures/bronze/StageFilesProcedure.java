@@ -1,5 +1,6 @@
 package io.tidegate.procedures.bronze;
 
+import static org.apache.spark.sql.types.DataTypes.LongType;
 import static org.apache.spark.sql.types.DataTypes.StringType;
 
 import io.tidegate.load.Staging;
@@ -10,8 +11,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code stage_files(table, query, schema, partition_columns, properties)}: writes a query's rows as data files of the
- * table without committing them. Returns the {@code add} action of each file.
+ * {@code stage_files(table, query, schema, partition_columns, properties, seen)}: writes a query's rows as data files
+ * of the table without committing them. Returns the {@code add} action of each file.
  *
  * <p>{@code schema} has the columns that the table will have, and {@code properties} what they need; a table that
  * exists keeps its partitioning. Columns are matched by name; a column that the query lacks becomes NULL. A file that
@@ -27,7 +28,8 @@ public final class StageFilesProcedure extends LocalProcedure {
             .add("query", StringType)
             .add("schema", StringType)
             .add("partition_columns", StringType)
-            .add("properties", StringType),
+            .add("properties", StringType)
+            .add(optional("seen", LongType, "-1L")),
         new StructType().add("action", StringType, false));
   }
 
@@ -39,7 +41,8 @@ public final class StageFilesProcedure extends LocalProcedure {
             arguments.text("table"),
             arguments.text("schema"),
             arguments.text("partition_columns"),
-            arguments.text("properties"));
+            arguments.text("properties"),
+            arguments.number("seen"));
     return Cause.ofWrite(() -> staging.write(spark.sql(arguments.text("query")))).stream()
         .map(action -> new Object[] {action})
         .toList();

@@ -9,13 +9,21 @@ import java.util.List;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
-/** {@code append_rows(table, app_id, number, rows)}: appends a few rows in one commit, once per transaction number. */
+/**
+ * {@code append_rows(table, app_id, number, rows, seen)}: appends a few rows in one commit, once per transaction number.
+ * {@code seen} is the version at which the caller read the last number.
+ */
 public final class AppendRowsProcedure extends LocalProcedure {
   public AppendRowsProcedure() {
     super(
         "append_rows",
         "appends a JSON array of rows in one commit, once per transaction number; null if they were there",
-        new StructType().add("table", StringType).add("app_id", StringType).add("number", LongType).add("rows", StringType),
+        new StructType()
+            .add("table", StringType)
+            .add("app_id", StringType)
+            .add("number", LongType)
+            .add("rows", StringType)
+            .add(optional("seen", LongType, "-1L")),
         new StructType().add("version", LongType));
   }
 
@@ -23,7 +31,12 @@ public final class AppendRowsProcedure extends LocalProcedure {
   protected List<Object[]> run(SparkSession spark, Arguments arguments) {
     Long version =
         RowAppend.append(
-            spark, arguments.text("table"), arguments.text("app_id"), arguments.number("number"), arguments.text("rows"));
+            spark,
+            arguments.text("table"),
+            arguments.text("app_id"),
+            arguments.number("number"),
+            arguments.text("rows"),
+            arguments.number("seen"));
     return List.<Object[]>of(new Object[] {version});
   }
 }
