@@ -20,4 +20,6 @@ def commit(table: Table, batch: Batch, *, verify_files: bool, seen: int = NOT_SE
         publish(table, batch, found=verify_files)
     if not batch.commits:
         return CommitResult(version=-1, outcome="committed", digest=batch.digest, reason=None, replayed=False)
-    return table.delta.add_files(batch.location, table.batches.uri(batch.n), verify_files=verify_files, seen=seen)
+    digest = "" if verify_files else batch.digest
+    uri = table.batches.uri(batch.n)
+    return table.delta.add_files(batch.location, uri, verify_files=verify_files, seen=seen, digest=digest)

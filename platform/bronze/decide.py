@@ -85,7 +85,9 @@ def _require_readable(delta: Delta, batch: Batch) -> None:
     reasons: dict[str, str] = {}
     for part in _parts(batch):
         rows = json.dumps(recorded_rows(part), ensure_ascii=False)
-        for refusal in delta.check_batch(part.to_json(), rows, _LEDGER_COLUMNS):
+        # A part has the digest of the whole batch.
+        digest = batch.digest if part is batch else ""
+        for refusal in delta.check_batch(part.to_json(), rows, _LEDGER_COLUMNS, digest):
             key = _key(part, refusal)
             if key is None:
                 where = f"{refusal.part} {refusal.place}: " if refusal.part else ""

@@ -284,7 +284,9 @@ class Delta:
         schema: dict[str, Any] = json.loads(row["schema"])
         return schema
 
-    def add_files(self, location: str, batch_uri: str, *, verify_files: bool, seen: int = NOT_SEEN) -> CommitResult:
+    def add_files(
+        self, location: str, batch_uri: str, *, verify_files: bool, seen: int = NOT_SEEN, digest: str = ""
+    ) -> CommitResult:
         """Commit a batch object in one transaction. Returns the earlier result if the batch has landed already.
 
         Args:
@@ -293,25 +295,27 @@ class Delta:
             verify_files: also check that every file of the batch still has the recorded size and etag.
             seen: the version that the batch was prepared on. If the server saw it less than a minute ago, the batch
                 is checked and committed on it, unless another commit came first.
+            digest: digest of the batch, if `check_batch` got it and it was decided.
 
         Raises:
             PySparkException: the table is not this lake's, was dropped, restored or replaced, or its clock is off. The
                 first line of the message names the problem and the remedy.
         """
         row = self._procedures.call_one(
-            "add_files", table=location, batch=batch_uri, verify_files=verify_files, seen=seen
+            "add_files", table=location, batch=batch_uri, verify_files=verify_files, seen=seen, digest=digest
         )
         return CommitResult(row["version"], row["outcome"], row["digest"], row["reason"], row["replayed"])
 
-    def check_batch(self, batch: str, rows: str, columns: str) -> list[BatchRefusal]:
+    def check_batch(self, batch: str, rows: str, columns: str, digest: str = "") -> list[BatchRefusal]:
         """Return what the server could not read of a batch that is not decided yet. Changes nothing.
 
         Args:
             batch: content of the batch object.
             rows: JSON of the batch's rows as they are appended to the ledger, without those of the stamp.
             columns: DDL of the ledger's columns.
+            digest: the batch's. The server keeps what it read for `add_files`. Empty if it is a part of a batch.
         """
-        found = self._procedures.call("check_batch", batch=batch, rows=rows, columns=columns)
+        found = self._procedures.call("check_batch", batch=batch, rows=rows, columns=columns, digest=digest)
         return [BatchRefusal(row["part"], row["place"], row["problem"]) for row in found]
 
     def batch_view(self, location: str, batches: dict[int, list[str]], view: str) -> list[str]:

@@ -11,11 +11,15 @@ import pytest
 
 from tidegate.platform.bronze import decide as module
 from tidegate.platform.bronze.decide import UnreadableFiles, decide
+from tidegate.platform.bronze.prepared_batch import PreparedBatch
 from tidegate.platform.core.bronze.batch import Add, Batch, SignalDecision
 from tidegate.platform.core.bronze.hint import Event, Hint
 from tidegate.platform.core.bronze.ledger import LedgerRow, Status
 from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, Dataset, Plan, PlannedHint
+from tidegate.platform.core.schema.column_types import Field
+from tidegate.platform.core.schema.sql_types import simple_type
+from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.spark.results import BatchRefusal
 
 ROWS = (
@@ -37,11 +41,13 @@ class Table:
     def __init__(self, *refusals: BatchRefusal) -> None:
         self.decided: list[Batch] = []
         self.calls: list[tuple[Any, Any]] = []
+        self.kept: list[str] = []
         self.batches = SimpleNamespace(decide=lambda batch: self.decided.append(batch) or batch)
         self._refusals = list(refusals)
         self.delta = SimpleNamespace(check_batch=self._check)
 
-    def _check(self, batch: str, rows: str, columns: str) -> list[BatchRefusal]:
+    def _check(self, batch: str, rows: str, columns: str, digest: str) -> list[BatchRefusal]:
+        self.kept.append(digest)
         self.calls.append((json.loads(batch), json.loads(rows)))
         assert "size BIGINT" in columns
         return self._refusals
@@ -54,7 +60,7 @@ def batch(monkeypatch: pytest.MonkeyPatch) -> Batch:
 
 
 def _decide(table: Table) -> Batch:
-    return decide(table, None, None, "run")  # type: ignore[arg-type]
+    return decide(table, None, PreparedBatch(), "run")  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("batch")
@@ -64,6 +70,18 @@ def test_the_server_reads_the_bytes_that_are_written_before_they_are() -> None:
     ((sent, rows),) = table.calls
     assert sent == json.loads(BATCH.seal().to_json())
     assert [row["key"] for row in rows] == ["a", "a", "b"]
+    assert table.kept == [BATCH.seal().digest]
+
+
+@pytest.mark.usefixtures("batch")
+def test_a_batch_is_committed_on_the_version_that_its_own_run_saw() -> None:
+    table, prepared = Table(), PreparedBatch(base=TableSchema((Field("id", simple_type("long")),), version=7))
+    own = decide(table, None, prepared, "run")  # type: ignore[arg-type]
+    assert prepared.version_seen(own) == 7
+    assert PreparedBatch(digest=prepared.digest).version_seen(own) == -1, "before the first file of a table"
+    winner = replace(BATCH, run_id="another").seal()
+    table.batches.decide = lambda _: winner
+    assert prepared.version_seen(decide(table, None, prepared, "run")) == -1  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("refusal", [BatchRefusal("rows", 1, "column size is BIGINT."), BatchRefusal("adds", 0, "no.")])
@@ -142,7 +160,8 @@ def test_a_large_batch_is_read_in_parts_that_have_everything(monkeypatch: pytest
     assert sorted(row["key"] for _, rows in table.calls for row in rows) == [row.key for row in rows]
     # A refusal of a part names the file at its place in that part.
     key = table.calls[1][1][2]["key"]
-    table.delta.check_batch = lambda batch, rows, columns: (
+    assert set(table.kept) == {""}, "a part is not the batch that its digest names"
+    table.delta.check_batch = lambda batch, rows, columns, digest: (
         [BatchRefusal("rows", 2, "no.")] if json.loads(rows)[2]["key"] == key else []
     )
     with pytest.raises(UnreadableFiles) as found:

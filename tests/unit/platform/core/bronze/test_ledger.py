@@ -101,7 +101,7 @@ def _appended(batch: Batch, outcome: str) -> list[dict[str, Any]]:
     """Return the rows that are appended to the ledger."""
     appended: list[dict[str, Any]] = []
     delta = SimpleNamespace(
-        append=lambda location, rows, app_id, number: appended.extend(rows),
+        append=lambda location, rows, app_id, number, seen: appended.extend(rows if seen == 1 else ()),
         table_state=lambda location, app_id: _state(),
     )
     landed = CommitResult(7, outcome, batch.digest, None if outcome == "committed" else "a file is gone", False)

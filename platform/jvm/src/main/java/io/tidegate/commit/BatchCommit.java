@@ -56,21 +56,29 @@ public final class BatchCommit {
    * @param verifyFiles look up every file of the batch in the store, not only the staged ones
    * @param seen the version that the batch was prepared on, see {@link TableView#seen}. Another commit since then is
    *     found by the commit itself, which is made on that version or not at all
+   * @param digest of the batch; empty if the object must be read to know it
    * @throws TidegateException when the table may not be touched; nothing is committed then
    */
-  public static Landed land(SparkSession spark, String table, String batchUri, boolean verifyFiles, long seen) {
-    return land(spark, table, batchUri, verifyFiles, seen, () -> {});
+  public static Landed land(
+      SparkSession spark, String table, String batchUri, boolean verifyFiles, long seen, String digest) {
+    return land(spark, table, batchUri, verifyFiles, seen, digest, () -> {});
   }
 
   /** As above; {@code beforeCommit} runs between the checks of an attempt and its commit (a seam for tests). */
   static Landed land(
-      SparkSession spark, String table, String batchUri, boolean verifyFiles, long seen, Runnable beforeCommit) {
+      SparkSession spark,
+      String table,
+      String batchUri,
+      boolean verifyFiles,
+      long seen,
+      String digest,
+      Runnable beforeCommit) {
     // A run that finds a batch did not see the table on which it was prepared.
     TableView view = TableView.seen(spark, table, verifyFiles ? -1 : seen);
     Path path = new Path(batchUri);
     try {
       FileSystem fs = path.getFileSystem(view.hadoopConf());
-      BatchFile batch = BatchFile.read(fs, path);
+      BatchFile batch = BatchFile.read(fs, path, digest);
       if (!new Path(batch.location()).equals(new Path(table))) {
         throw new TidegateException(
             Kind.BATCH, batchUri + " is a batch for " + batch.location() + ", not for " + table + "; give its own.");

@@ -1,16 +1,25 @@
 package io.tidegate.delta;
 
+import io.tidegate.storage.PlainWrite;
 import io.tidegate.storage.protocol.Clocks;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.delta.CommittedTransaction;
 import org.apache.spark.sql.delta.CurrentTransactionInfo;
 import org.apache.spark.sql.delta.IsolationLevel;
 import org.apache.spark.sql.delta.OptimisticTransaction;
 import org.apache.spark.sql.delta.Snapshot;
+import org.apache.spark.sql.delta.VersionChecksum;
 import org.apache.spark.sql.delta.actions.Metadata;
 import org.apache.spark.sql.delta.actions.SetTransaction;
 import org.apache.spark.sql.delta.hooks.CheckpointHook$;
 import org.apache.spark.sql.delta.hooks.ChecksumHook$;
 import org.apache.spark.sql.delta.hooks.PostCommitHook;
+import org.apache.spark.sql.delta.util.FileNames;
+import org.apache.spark.sql.delta.util.JsonUtils;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import scala.Option;
 import scala.Tuple2;
 
@@ -22,6 +31,8 @@ import scala.Tuple2;
  * rebase passes through the conflict check, whatever the session's settings are.
  */
 public final class PinnedTransaction extends OptimisticTransaction {
+  private static final Logger LOG = LoggerFactory.getLogger(PinnedTransaction.class);
+
   /** For every so many live files, the interval between checkpoints grows by one {@code delta.checkpointInterval}. */
   private static final long FILES_OF_A_STEP = 100_000;
 
@@ -38,7 +49,7 @@ public final class PinnedTransaction extends OptimisticTransaction {
   private static final long FILES_WITH_CHECKSUMS = 5_000;
 
   private final long files;
-  private final Clocks.Moment begun = RecentLooks.OF_SERVER.now();
+  private final Clocks.Moment begun = TableView.LOOKS.now();
   private boolean checkpointIsDue;
   private CommittedTransaction landed;
 
@@ -129,10 +140,23 @@ public final class PinnedTransaction extends OptimisticTransaction {
     if (hook == ChecksumHook$.MODULE$ && hasChecksum && after.checksumOpt().isDefined()) {
       // After another commit the snapshot is of that commit: its checksum would be wrong for this version.
       if (after.version() == written.committedVersion()) {
-        writeChecksumFile(after.version(), after.checksumOpt().get());
+        writeChecksum(after.version(), after.checksumOpt().get());
       }
       return; // Delta's own hook would write the same file again, and warn that it exists.
     }
     super.runPostCommitHook(hook, written);
+  }
+
+  /** Writes the checksum file. A failure is logged, as by Delta: readers do without the file. */
+  private void writeChecksum(long version, VersionChecksum checksum) {
+    Path file = FileNames.checksumFile(deltaLog().logPath(), version);
+    try {
+      byte[] content = (JsonUtils.mapper().writeValueAsString(checksum) + "\n").getBytes(StandardCharsets.UTF_8);
+      if (!PlainWrite.write(file.getFileSystem(deltaLog().newDeltaHadoopConf()), file, content)) {
+        writeChecksumFile(version, checksum);
+      }
+    } catch (IOException e) {
+      LOG.warn("the checksum of version {} was not written to {}", version, deltaLog().logPath(), e);
+    }
   }
 }

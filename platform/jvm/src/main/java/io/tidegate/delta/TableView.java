@@ -1,5 +1,6 @@
 package io.tidegate.delta;
 
+import io.tidegate.storage.RecentlyKnown;
 import io.tidegate.storage.protocol.Clocks;
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -19,6 +20,8 @@ import scala.jdk.javaapi.CollectionConverters;
 
 /** A table's log and its newest snapshot, read just now. */
 public record TableView(DeltaLog log, Snapshot snapshot) {
+  /** The version at which this server saw each log last. */
+  static final RecentlyKnown<DeltaLog, Long> LOOKS = RecentlyKnown.ofObjects();
 
   /**
    * Opens the table at {@code table}, or the place where it will be.
@@ -45,18 +48,18 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
   }
 
   private static TableView open(SparkSession spark, Path path, long seen) {
-    Clocks.Moment begun = RecentLooks.OF_SERVER.now();
+    Clocks.Moment begun = LOOKS.now();
     long before = System.currentTimeMillis();
     DeltaLog log = DeltaLog.forTable(spark, path);
     Snapshot known = log.unsafeVolatileSnapshot();
-    if (seen >= 0 && known.version() == seen && RecentLooks.OF_SERVER.isFresh(log, seen)) {
+    if (seen >= 0 && known.version() == seen && LOOKS.holds(log, seen)) {
       return new TableView(log, known);
     }
     TableView view =
         log.getCapturedSnapshot().updateTimestamp() > before
             ? new TableView(log, log.unsafeVolatileSnapshot())
             : listed(spark, path, log, known);
-    RecentLooks.OF_SERVER.saw(view.log, view.snapshot.version(), begun);
+    LOOKS.learn(view.log, view.snapshot.version(), begun);
     return view;
   }
 
@@ -155,7 +158,7 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
   /** Records a commit of {@code txn}, which was made directly on this view. */
   public void committed(PinnedTransaction txn) {
     LogIndex.of(this).committed(this, LoggedCommit.of(txn.landed()));
-    RecentLooks.OF_SERVER.saw(log, txn.landed().committedVersion(), txn.begun());
+    LOOKS.learn(log, txn.landed().committedVersion(), txn.begun());
   }
 
   private interface Asked<T> {

@@ -4,9 +4,12 @@ import io.tidegate.Json;
 import io.tidegate.Names;
 import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
+import io.tidegate.commit.batch.SourceFiles;
 import io.tidegate.commit.columns.Growth;
 import io.tidegate.commit.columns.TableMetadata;
+import io.tidegate.delta.LogPath;
 import io.tidegate.delta.TableView;
+import io.tidegate.storage.protocol.Clocks;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -14,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -58,7 +62,11 @@ public final class Staging {
    * nothing. Returns the {@code add} action of each file.
    */
   public List<String> write(Dataset<Row> rows) {
-    return write(transaction, rows).stream().map(add -> Json.treeOrNull(add.json()).path("add").toString()).toList();
+    Clocks.Moment before = SourceFiles.STAGED.now();
+    List<AddFile> added = write(transaction, rows);
+    Path root = transaction.deltaLog().dataPath();
+    added.forEach(add -> SourceFiles.STAGED.learn(LogPath.resolve(root, add.path()), add.size(), before));
+    return added.stream().map(add -> Json.treeOrNull(add.json()).path("add").toString()).toList();
   }
 
   /** As above, with the columns that a transaction has. */

@@ -105,7 +105,7 @@ class AddFilesTest {
         }
       }
     };
-    Callable<Landed> land = () -> BatchCommit.land(TestTable.spark(), t.uri(), batch, true, -1, meet);
+    Callable<Landed> land = () -> BatchCommit.land(TestTable.spark(), t.uri(), batch, true, -1, "", meet);
     var pool = Executors.newFixedThreadPool(2);
     List<Landed> landed = new ArrayList<>();
     for (Future<Landed> f : pool.invokeAll(List.of(land, land), 60, TimeUnit.SECONDS)) {
@@ -123,7 +123,7 @@ class AddFilesTest {
     t.born();
     String batch = t.batch(2, 0, List.of(t.file("b.parquet", 10, 15)), Map.of());
     AtomicBoolean first = new AtomicBoolean(true);
-    Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), batch, true, -1, () -> {
+    Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), batch, true, -1, "", () -> {
       if (first.getAndSet(false)) {
         t.sql("INSERT INTO {t} VALUES (100)");
       }
@@ -172,7 +172,7 @@ class AddFilesTest {
     var add = t.file("b.parquet", 10, 15);
     String batch = t.batch(2, 0, List.of(add), Map.of());
     AtomicBoolean first = new AtomicBoolean(true);
-    Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), batch, false, -1, () -> {
+    Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), batch, false, -1, "", () -> {
       if (first.getAndSet(false)) {
         Foreign.append(t, "b.parquet", (Long) add.get("size"), "{\"numRecords\":5}");
       }
@@ -192,7 +192,7 @@ class AddFilesTest {
         + "\"partitionValues\":{},\"size\":" + add.get("size") + ",\"modificationTime\":1,\"dataChange\":true,"
         + "\"stats\":\"{\\\"numRecords\\\":5}\"}}\n");
     List<Long> versions = new ArrayList<>();
-    Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), t.batch(2, 0, List.of(add), Map.of()), false, 0,
+    Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), t.batch(2, 0, List.of(add), Map.of()), false, 0, "",
         () -> versions.add(org.apache.spark.sql.delta.DeltaLog.forTable(TestTable.spark(), t.uri()).unsafeVolatileSnapshot().version()));
     assertEquals(List.of(0L, 1L), versions, "the first attempt asked for nothing");
     assertEquals("void", landed.outcome(), "its rows are there already");
@@ -208,9 +208,25 @@ class AddFilesTest {
     Files.writeString(log.resolve("%020d.json".formatted(1)), info + "\n");
     List<Long> versions = new ArrayList<>();
     String batch = t.batch(2, 0, List.of(t.file("b.parquet", 10, 15)), Map.of());
-    BatchCommit.land(TestTable.spark(), t.uri(), batch, true, 0,
+    BatchCommit.land(TestTable.spark(), t.uri(), batch, true, 0, "",
         () -> versions.add(org.apache.spark.sql.delta.DeltaLog.forTable(TestTable.spark(), t.uri()).unsafeVolatileSnapshot().version()));
     assertEquals(List.of(1L), versions);
+  }
+
+  @Test
+  void theBatchThatWasCheckedIsCommittedAndAnotherIsRead() throws Exception {
+    t.born();
+    String two = t.batch(2, 0, List.of(t.file("b.parquet", 10, 15)), Map.of());
+    String content = Files.readString(t.batches.resolve("%020d.json".formatted(2)));
+    io.tidegate.commit.batch.CheckedBatches.keep("digest-2", content);
+    Files.delete(t.batches.resolve("%020d.json".formatted(2)));
+    Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), two, false, -1, "digest-2");
+    assertEquals(new Landed(1, "committed", "digest-2", null, false), landed);
+    // What is kept under a digest that is not its own is not believed.
+    String three = t.batch(3, 1, List.of(t.file("c.parquet", 15, 20)), Map.of());
+    io.tidegate.commit.batch.CheckedBatches.keep("digest-3", content);
+    assertEquals("digest-3", BatchCommit.land(TestTable.spark(), t.uri(), three, false, -1, "digest-3").digest());
+    assertEquals(20, t.count());
   }
 
   @Test

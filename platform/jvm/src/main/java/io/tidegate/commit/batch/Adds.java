@@ -12,6 +12,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.delta.actions.Action;
 import org.apache.spark.sql.delta.actions.Metadata;
 import scala.jdk.javaapi.CollectionConverters;
@@ -78,10 +79,10 @@ record Adds(String location, List<Add> adds) implements Effect {
     return problems;
   }
 
-  /** Looks up all files, or only the staged ones, which only Tidegate keeps. */
+  /** Looks up all files, or only the staged ones, which only Tidegate keeps, unless they were staged just now. */
   private List<String> changedFiles(Target target) throws IOException {
-    List<Add> asked = adds.stream().filter(add -> target.verifyFiles() || add.sourceKey() == null).toList();
     var root = target.view().root();
+    List<Add> asked = adds.stream().filter(add -> target.verifyFiles() || isInDoubt(root, add)).toList();
     Map<String, SourceFiles.Fact> facts =
         SourceFiles.look(
             root.getFileSystem(target.view().hadoopConf()), root, asked.stream().map(Add::path).toList());
@@ -98,6 +99,10 @@ record Adds(String location, List<Add> adds) implements Effect {
       }
     }
     return problems;
+  }
+
+  private static boolean isInDoubt(Path root, Add add) {
+    return add.sourceKey() == null && !SourceFiles.STAGED.holds(LogPath.resolve(root, add.path()), add.size());
   }
 
   @Override

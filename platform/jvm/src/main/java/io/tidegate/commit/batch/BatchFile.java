@@ -81,6 +81,17 @@ public record BatchFile(
   }
 
   /**
+   * As above, without a request if this server has checked the batch with that digest.
+   *
+   * @param digest of the batch that was decided; empty if the caller did not have it checked
+   */
+  public static BatchFile read(FileSystem fs, Path path, String digest) throws IOException {
+    String checked = CheckedBatches.take(digest);
+    BatchFile batch = checked == null ? null : parse(checked, path.toString());
+    return batch != null && batch.digest().equals(digest) ? batch : read(fs, path);
+  }
+
+  /**
    * Parses and checks a batch.
    *
    * @param text the object's content

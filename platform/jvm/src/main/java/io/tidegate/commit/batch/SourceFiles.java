@@ -2,6 +2,7 @@ package io.tidegate.commit.batch;
 
 import io.tidegate.InParallel;
 import io.tidegate.delta.LogPath;
+import io.tidegate.storage.RecentlyKnown;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -16,6 +17,9 @@ import org.apache.hadoop.fs.Path;
 
 /** Sizes and etags that a batch's files have in the store now, asked for in parallel. */
 public final class SourceFiles {
+  /** The sizes of the data files that this server staged within the last minute. Their commit does not ask for them. */
+  public static final RecentlyKnown<Path, Long> STAGED = RecentlyKnown.ofKeys(100_000);
+
   private static final int THREADS = 32;
 
   /** A file in the store: {@code size} in bytes, {@code etag} without quotes or null. */

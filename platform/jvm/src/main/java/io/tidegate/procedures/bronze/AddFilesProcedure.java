@@ -12,8 +12,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.StructType;
 
 /**
- * {@code add_files(table, batch, verify_files, seen)}: commits a batch object in one commit, exactly once. {@code seen} is
- * the version that the batch was prepared on.
+ * {@code add_files(table, batch, verify_files, seen, digest)}: commits a batch object in one commit, exactly once. {@code
+ * seen} is the version that the batch was prepared on, {@code digest} that of a batch which {@code check_batch} got.
  */
 public final class AddFilesProcedure extends LocalProcedure {
   public AddFilesProcedure() {
@@ -24,7 +24,8 @@ public final class AddFilesProcedure extends LocalProcedure {
             .add("table", StringType)
             .add("batch", StringType)
             .add("verify_files", BooleanType)
-            .add(optional("seen", LongType, "-1L")),
+            .add(optional("seen", LongType, "-1L"))
+            .add(optional("digest", StringType, "''")),
         new StructType()
             .add("version", LongType, false)
             .add("outcome", StringType, false)
@@ -41,7 +42,8 @@ public final class AddFilesProcedure extends LocalProcedure {
             arguments.text("table"),
             arguments.text("batch"),
             arguments.flag("verify_files"),
-            arguments.number("seen"));
+            arguments.number("seen"),
+            arguments.text("digest"));
     return List.<Object[]>of(
         new Object[] {landed.version(), landed.outcome(), landed.digest(), landed.reason(), landed.replayed()});
   }
