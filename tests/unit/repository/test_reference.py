@@ -19,8 +19,9 @@ def test_the_page_of_commands_is_printed_from_their_code() -> None:
 
 
 def fields(struct: str) -> list[str]:
-    """Return the names and types of a Java `new StructType().add(…)…`."""
-    return [f"{name}{TYPES[kind]}" for name, kind in re.findall(r'\.add\("(\w+)", (\w+)', struct)]
+    """Return the names, types and defaults of a Java `new StructType().add(…)…`."""
+    found = re.findall(r'\.add\((?:optional\()?"(\w+)", (\w+)(?:, "(.+?)L?")?', struct)
+    return [f"{name}{TYPES[kind]}" + (f" = {default}" if default else "") for name, kind, default in found]
 
 
 def procedures() -> dict[str, tuple[list[str], list[str]]]:

@@ -63,7 +63,7 @@ def test_a_lake_whose_commits_only_s3_coordinates_pays_nothing_for_dynamodb(tmp_
         "batch_s3_writes",
         "register_s3_writes",
     }
-    assert (found["batch_s3_writes"], found["register_s3_writes"]) == (12, 10), "a commit stages nothing"
+    assert (found["batch_s3_writes"], found["register_s3_writes"]) == (8, 7), "a commit stages nothing"
     given = CostsSpec(figures={"batch_dynamodb_reads": 1.0})
     assert cost_figures(given, tmp_path, NOW, "s3")["batch_dynamodb_reads"] == 1
 
