@@ -177,9 +177,9 @@ _WORK = {
         _parse_date("2026-11-30"),
     ),
     "register_s3_reads": Figure(
-        7,
+        6,
         "GETs and HEADs of S3 for a batch that registers, without its files; 1.0 for each file",
-        _REGISTERED + "6 GET, of which one reads the file, and 2 HEAD",
+        _REGISTERED + "5 GET, of which one reads the file, and 2 HEAD",
         _parse_date("2026-11-30"),
     ),
     "batch_dynamodb_writes": Figure(
