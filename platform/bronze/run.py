@@ -41,7 +41,7 @@ from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.lake import Table
 from tidegate.platform.lake.lake_root.inbox import TableInbox, WaitingManifest
 from tidegate.platform.lake.ledger import Clock
-from tidegate.platform.lake.spark.delta import NOT_SEEN, Delta
+from tidegate.platform.lake.spark.delta import NOT_SEEN
 from tidegate.platform.lake.spark.results import CommitResult
 from tidegate.platform.lake.spark.table_maintenance import CLUSTER_NEW
 from tidegate.platform.maintenance.cluster_columns import follow_cluster_by
