@@ -42,11 +42,11 @@ def test_a_run_of_a_thousand_files_costs_cents() -> None:
 
 
 def test_a_batch_takes_the_requests_that_were_measured() -> None:
-    assert batch_requests(2, "dynamodb") == Usage(28, 24, 0, 8, 6)
+    assert batch_requests(2, "dynamodb") == Usage(20, 16, 0, 8, 8)
 
 
 def test_a_lake_that_s3_coordinates_asks_dynamodb_nothing() -> None:
-    assert batch_requests(2, "s3") == Usage(24, 24, 0, 0, 0)
+    assert batch_requests(2, "s3") == Usage(16, 16, 0, 0, 0)
     assert race_requests(RaceSize(2, 3, 10), "s3") == Usage(6 + 18 + 4 + 30 + 2, 4 + 3 + 30, 0, 0, 0)
     planned = plan_requests(1000, 8, FULL, "s3")
     assert (planned.dynamodb_writes, planned.dynamodb_reads) == (0, 0)
