@@ -93,7 +93,7 @@ class Figures(Mapping[str, float]):
             values: by the name of a figure that exists.
             date: when they were read.
         """
-        return self._replaced(values, "lake.yaml, costs", date)
+        return self._with_values_of(values, "lake.yaml, costs", date)
 
     def without_dynamodb(self) -> Figures:
         """Return the figures of a lake whose commits only S3 coordinates."""
@@ -101,9 +101,9 @@ class Figures(Mapping[str, float]):
         values = {name: self[name] - 2 for name in ("batch_s3_writes", "register_s3_writes")}
         requests = {"batch_dynamodb_writes": 0.0, "batch_dynamodb_reads": 0.0}
         source = "computed: without the requests by which DynamoDB coordinates the two commits of a batch"
-        return self._replaced(values | requests, source, self.find("batch_s3_writes").date)
+        return self._with_values_of(values | requests, source, self.find("batch_s3_writes").date)
 
-    def _replaced(self, values: Mapping[str, float], source: str, date: datetime.date) -> Figures:
+    def _with_values_of(self, values: Mapping[str, float], source: str, date: datetime.date) -> Figures:
         own = {name: Figure(value, self.find(name).unit, source, date) for name, value in values.items()}
         return Figures({**self._figures, **own})
 

@@ -21,7 +21,7 @@ OPTIONS = "tidegate.silver_options"
 #: the two, rows may be by the options that are recorded, or by these.
 REBUILDING = "tidegate.silver_rebuilding"
 #: Options that no value of a row depends on.
-NOT_OF_ROWS = frozenset({"schedule", "every", "automation", "on_removed", "tombstone_days", "export"})
+NOT_OF_ROWS = frozenset({"schedule", "every", "automation", "on_removed", "tombstone_days", "export", "cluster_by"})
 _OTHER_NAMES = {"delete_when": "apply_as_deletes"}
 
 #: Begins the name of a property of a silver table. Its end is the number, and its value the application of the mark.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from tidegate.platform.core.errors import BadSetting
+from tidegate.platform.core.foreign_json import foreign_json
 from tidegate.platform.core.wording import one_line
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
@@ -114,8 +114,8 @@ def server_of(output: bytes) -> SparkRemote:
     if len(output) > _MAX_BYTES:
         raise BadSetting(f"it has more than {_MAX_BYTES >> 10} KiB")
     try:
-        found = json.loads(output)
-    except (ValueError, RecursionError):
+        found = foreign_json(output)
+    except ValueError:
         raise BadSetting('it is not one JSON object such as {"endpoint": "sc://host:443/;use_ssl=true"}') from None
     if not isinstance(found, dict) or not all(isinstance(value, str) and value for value in found.values()):
         raise BadSetting("it must be a JSON object whose values are texts")

@@ -147,7 +147,12 @@ def test_files_that_the_server_cannot_record_are_left_out_and_the_batch_is_prepa
     monkeypatch.setattr(run, "find_unfinished", lambda *_: None)
     monkeypatch.setattr(run, "retry_noted", lambda *_, **__: None)
     monkeypatch.setattr(run, "look", lambda *_, **__: draft)
-    monkeypatch.setattr(run, "prepare", lambda table, draft: prepared.append(list(draft.plan.keys)) or prepared[-1])
+
+    class Prepared(list[str]):
+        def version_seen(self, batch: Any) -> int:
+            return 7
+
+    monkeypatch.setattr(run, "prepare", lambda table, draft: prepared.append(Prepared(draft.plan.keys)) or prepared[-1])
     monkeypatch.setattr(run, "decide", decided)
     reads: list[Any] = []
 
@@ -254,7 +259,7 @@ def test_a_run_ends_without_a_second_listing_if_its_batch_has_all_that_the_first
     """What comes later waits for the window, as it would without a run."""
     table: Any = Table()
     table.inbox = inbox = Inbox(*change.get("waiting", ("a",)))
-    table.spec = SimpleNamespace(window=change.get("window", 60))
+    table.spec = SimpleNamespace(window=change.get("window", 60), cluster_by=None)
     table.ledger = SimpleNamespace(clock=lambda: Clock(7, 4))
     table.batches = SimpleNamespace(read=lambda n: None)
     plan = SimpleNamespace(candidates=[], drop={}, rows=[], deferred=[])
@@ -276,7 +281,7 @@ def test_a_run_ends_without_a_second_listing_if_its_batch_has_all_that_the_first
     monkeypatch.setattr(run, "look", lambda *_, **__: next(drafts))
     monkeypatch.setattr(run, "prepare", lambda *_: None)
     monkeypatch.setattr(run, "limit_reading", contextmanager(lambda *_: iter([None])))
-    monkeypatch.setattr(run, "_prepare_and_decide", lambda *_: (None, batch))
+    monkeypatch.setattr(run, "_prepare_and_decide", lambda *_: (SimpleNamespace(version_seen=lambda _: 7), batch))
     monkeypatch.setattr(run, "land", lambda *_, **__: BatchResult(batch, landed))
     monkeypatch.setattr(run, "_warn_about_doubts", lambda *_: None)
     monkeypatch.setattr(run, "_is_empty", lambda inbox: not inbox.waiting_manifests() or True)

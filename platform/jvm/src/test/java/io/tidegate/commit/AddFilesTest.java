@@ -154,7 +154,7 @@ class AddFilesTest {
       while (commits.get() < 3 && !other.isDone()) {
         Thread.sleep(10);
       }
-      Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), batch, false);
+      Landed landed = BatchCommit.land(TestTable.spark(), t.uri(), batch, false, -1, "");
       assertEquals("committed", landed.outcome());
       assertTrue(landed.version() >= 3, "the other writer was first: version " + landed.version());
     } finally {
