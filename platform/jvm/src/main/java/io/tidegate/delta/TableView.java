@@ -6,7 +6,9 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Collection;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
@@ -95,7 +97,7 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
 
   /** Returns the same table at its newest snapshot. */
   public TableView refreshed() {
-    return new TableView(log, update(log));
+    return listed(log.spark(), log.dataPath(), log, snapshot);
   }
 
   public boolean exists() {
@@ -182,14 +184,21 @@ public record TableView(DeltaLog log, Snapshot snapshot) {
     if (known == now || known.version() < 0) {
       return true;
     }
+    Map<Path, FileStatus> before = new HashMap<>();
+    CollectionConverters.asJava(known.logSegment().deltas()).forEach(file -> before.put(file.getPath(), file));
     FileStatus newest = newestFile(known);
+    before.put(newest.getPath(), newest);
+    boolean hasNewest = false;
     for (FileStatus file : CollectionConverters.asJava(now.logSegment().deltas())) {
-      if (file.getPath().equals(newest.getPath())) {
-        return isSame(file, newest);
+      FileStatus there = before.get(file.getPath());
+      // Not the newest one alone: that may be our own commit on a log that took the place of the known one.
+      if (there != null && !isSame(file, there)) {
+        return false;
       }
+      hasNewest |= file.getPath().equals(newest.getPath());
     }
     // Not listed: before the checkpoint that the log is read from, or gone.
-    return now.version() > known.version() && isThere(log, newest);
+    return hasNewest || now.version() > known.version() && isThere(log, newest);
   }
 
   /** Returns the newest file of the log that a snapshot knows, or null. */

@@ -1,6 +1,7 @@
 package io.tidegate.storage;
 
 import io.tidegate.storage.protocol.Clocks;
+import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.WeakHashMap;
@@ -59,6 +60,12 @@ public final class RecentlyKnown<K, V> {
    * @param at a moment before it was learned: a pause in between makes it old
    */
   public synchronized void learn(K key, V value, Clocks.Moment at) {
+    facts.remove(key); // so that the oldest are the first ones
+    Clocks.Moment now = clocks.now();
+    Iterator<Fact<V>> oldest = facts.values().iterator();
+    while (oldest.hasNext() && now.since(oldest.next().at()) >= FRESH) {
+      oldest.remove();
+    }
     facts.put(key, new Fact<>(value, at));
   }
 
@@ -66,5 +73,10 @@ public final class RecentlyKnown<K, V> {
   public synchronized boolean holds(K key, V value) {
     Fact<V> fact = facts.get(key);
     return fact != null && fact.value().equals(value) && clocks.now().since(fact.at()) < FRESH;
+  }
+
+  /** The number of facts, a seam for tests. */
+  synchronized int size() {
+    return facts.size();
   }
 }

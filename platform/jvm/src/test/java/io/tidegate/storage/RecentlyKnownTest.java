@@ -1,5 +1,6 @@
 package io.tidegate.storage;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -51,5 +52,14 @@ class RecentlyKnownTest {
     known.learn("c", 1L, known.now());
     assertFalse(known.holds("a", 4L));
     assertTrue(known.holds("c", 1L));
+  }
+
+  @Test
+  void whatIsOldTakesNoMemory() {
+    known.learn("a", 1L, known.now());
+    wall += 60_000;
+    monotonic += 60_000;
+    known.learn("b", 1L, known.now());
+    assertEquals(1, known.size());
   }
 }
