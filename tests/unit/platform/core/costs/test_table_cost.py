@@ -42,7 +42,7 @@ def test_a_month_is_computed_from_what_the_ledger_has() -> None:
     core = (0.04048 + 4 * 0.004445) / 3_600 / 0.6
     expected = {
         "storage": 10 * 0.5 * 0.023,
-        "compute": (720 + 360 * 0.76 + 8_640 * 0.00046) * core,
+        "compute": (720 + 360 * 0.76 + 8_640 * 0.00025) * core,
         "S3 requests": (1_440 * 10 + 2_880) * 5e-6 + (1_440 * 8 + 2_880 + 8_640) * 4e-7,
         "SQS": 8_640 * 1.2 * 4e-7,
         "DynamoDB": 1_440 * (4 * 6.25e-7 + 4 * 1.25e-7),
@@ -67,11 +67,11 @@ def test_seconds_that_an_older_version_did_not_record_are_computed() -> None:
     month, half = (
         TableCost(each, FACTS, FIGURES).month() for each in (older, replace(found, timed=720, seconds=360.0))
     )
-    fixed = 360 * 0.76 + 8_640 * 0.00046
-    assert month.usage.core_seconds == pytest.approx(1_440 * 0.5 + 8_640 * 0.00182 + fixed)
-    assert half.usage.core_seconds == pytest.approx(720 + 4_320 * 0.00182 + fixed)
+    fixed = 360 * 0.76 + 8_640 * 0.00025
+    assert month.usage.core_seconds == pytest.approx(1_440 * 0.5 + 8_640 * 0.00126 + fixed)
+    assert half.usage.core_seconds == pytest.approx(720 + 4_320 * 0.00126 + fixed)
     assert month.measured == 0.0
-    assert half.measured == pytest.approx(360 / (720 + 4_320 * 0.00182))
+    assert half.measured == pytest.approx(360 / (720 + 4_320 * 0.00126))
 
 
 def test_merges_of_silver_cost_requests_and_compute() -> None:
