@@ -94,9 +94,10 @@ def _ask_without_spark(instance: dg.DagsterInstance, names: LakeNames, table: Ta
         return Verdict(dg.SkipReason(f"silver.{spec.name} holds everything that bronze has recorded"), mark)
     if why := why_silver_rests(lake.config, lake.store.losses, spec.name):
         return Verdict(dg.SkipReason(why))
-    batch = table.batches.read(n)
-    if batch and not {each.id for each in table.inbox.waiting_manifests()}.isdisjoint(batch.manifests):
-        return Verdict(dg.SkipReason(f"batch {n} of bronze.{spec.name} is being recorded"))
+    if _is_being_recorded(table, n):
+        if n - 1 <= held:
+            return Verdict(dg.SkipReason(f"batch {n} of bronze.{spec.name} is being recorded"))
+        n -= 1  # Bronze records each batch before it decides the next one.
     tags = {"tidegate/silver": f"{held}..{n}"}
     asked = instance.get_run_records(dg.RunsFilter(job_name=job), limit=1)
     if asked and asked[0].dagster_run.status == dg.DagsterRunStatus.SUCCESS:
@@ -113,6 +114,12 @@ def _held_number(table: Table, mark: str) -> int:
     if table.birth is None or table.birth.generation != generation or not table.batches.is_decided(int(n)):
         return 0
     return int(n)
+
+
+def _is_being_recorded(table: Table, n: int) -> bool:
+    """Return whether manifests of a batch are still in the inbox. They leave it once the ledger has the batch."""
+    batch = table.batches.read(n)
+    return batch is not None and not {each.id for each in table.inbox.waiting_manifests()}.isdisjoint(batch.manifests)
 
 
 def _was_exported(instance: dg.DagsterInstance, asset: dg.AssetKey) -> bool:

@@ -360,6 +360,19 @@ def test_a_merge_is_requested_for_what_was_recorded_after_the_last_one(
     assert ask_dagster(paper, instance) == ("5..6", "")
 
 
+def test_the_batches_before_one_that_is_being_recorded_are_merged(
+    paper: Paper, instance: dg.DagsterInstance, tables: Tables
+) -> None:
+    report_merge(instance, "g:4")
+    tables.decided, tables.inbox = 6, {"m6"}
+    assert ask_dagster(paper, instance) == ("4..5", "")
+    report_merge(instance, "g:5")
+    assert ask_dagster(paper, instance) == ("batch 6 of bronze.orders is being recorded", "")
+    report_merge(instance, "")
+    tables.decided, tables.inbox = 1, {"m1"}
+    assert ask_dagster(paper, instance) == ("batch 1 of bronze.orders is being recorded", "")
+
+
 def test_what_the_last_run_held_is_believed_only_while_the_tables_are_the_same(
     paper: Paper, instance: dg.DagsterInstance, tables: Tables
 ) -> None:
