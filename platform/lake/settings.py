@@ -81,7 +81,7 @@ class Settings:
 
         if config.spark.command is not None:
             return ServerByCommand(config.spark.command, self.environ)
-        return ServerOnDemand(config.spark, self.lake_yaml, self.environ)
+        return ServerOnDemand(config.spark, self.lake_yaml, self.environ, config.secret_variables)
 
     @contextmanager
     def open_lake(self) -> Iterator[Lake]:

@@ -305,6 +305,13 @@ class LakeConfig(TableDefaults):
         return sorted({kind for table in self.tables if (kind := table.subject_kind)})
 
     @property
+    def secret_variables(self) -> frozenset[str]:
+        """Names of the environment variables with a secret of the suppression list or of a webhook."""
+        places = [secret for webhook in self.webhooks for secret in webhook.secrets]
+        places += [self.forget.secret] if self.forget else []
+        return frozenset(place.env for place in places if place.env)
+
+    @property
     def maintenance(self) -> MaintainSpec:
         """The retention of the lake's objects, by `maintain` or by default."""
         return self.maintain or MaintainSpec()

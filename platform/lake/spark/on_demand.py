@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -27,6 +27,8 @@ _ENDS_WITHIN = 30.0
 #: Seconds within which a server takes work. `tidegate spark` itself gives up after 180, and says why.
 _STARTS_WITHIN = 240.0
 _PAUSE, _MOMENT = 0.2, 0.5
+#: Credentials of a session, which ends after an hour or so. A server would keep them for the work of all clients.
+_SESSION = "AWS_SESSION_TOKEN"
 _SHOWN_LINES = 12
 _SHOWN_BYTES = 16 * 1024
 #: Servers that this process started, so that those which have ended are not left as zombies.
@@ -39,11 +41,15 @@ class ServerOnDemand:
     Args:
         spec: `spark` of lake.yaml.
         lake_yaml: relative paths of `spec` begin at its folder.
-        environ: variables of the server, with credentials and region.
+        environ: variables of this process, with credentials and region.
+        secrets: names of variables that the server does not get.
     """
 
-    def __init__(self, spec: SparkSpec, lake_yaml: Path, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, spec: SparkSpec, lake_yaml: Path, environ: Mapping[str, str], secrets: Collection[str] = ()
+    ) -> None:
         self._spec, self._lake_yaml, self._environ = spec, lake_yaml.resolve(), environ
+        self._unwanted = {REMOTE, TOKEN, TOKEN_COMMAND, *secrets}
         self.home = ServerHome(self._lake_yaml.parent / (spec.home or _HOME))
         self._token = self.home.folder / TOKEN_NAME
         self._users: IO[str] | None = None
@@ -58,7 +64,7 @@ class ServerOnDemand:
         """Return the server. It is started unless it runs, and it does not end before `release`.
 
         Raises:
-            SparkUnreachable: it did not start. The message has the end of its log.
+            SparkUnreachable: it did not start, and the message has the end of its log. Or this client may not start it.
         """
         if self._users is not None and self._found is not None:
             return self._found
@@ -135,14 +141,23 @@ class ServerOnDemand:
             process: subprocess.Popen[bytes] | None = None
             while (remote := self._find_ready()) is None:
                 if process is None:
-                    if not self.home.is_taken and self._is_port_free(began):
-                        process = self._launch()
+                    if not self.home.is_taken:
+                        self._require_lasting_credentials()
+                        process = self._launch() if self._is_port_free(began) else None
                 elif process.poll() is not None and not self.home.is_taken:
                     raise UnavailableError(self._complain(f"ended at its start with exit code {process.returncode}"))
                 if time.monotonic() > began + _STARTS_WITHIN:
                     raise UnavailableError(self._complain(f"did not take work within {_STARTS_WITHIN:.0f} s"))
                 time.sleep(_PAUSE)
             return remote
+
+    def _require_lasting_credentials(self) -> None:
+        if self._environ.get(_SESSION):
+            raise UnavailableError(
+                f"no Spark server runs, and this process starts none because {_SESSION} is set, whose session would "
+                "end under the runs of others: let a run of Dagster start the server, or start `tidegate spark` "
+                f"yourself and set {REMOTE}"
+            )
 
     def _is_port_free(self, began: float) -> bool:
         """Return whether no process listens on the port. The server of a process that was killed still may."""
@@ -185,9 +200,8 @@ class ServerOnDemand:
         return words + (["--conf-file", str(folder / spec.conf_file)] if spec.conf_file else [])
 
     def server_variables(self) -> dict[str, str]:
-        """Return the environment of the server: that of its first client, with a token of its own."""
-        without = (REMOTE, TOKEN, TOKEN_COMMAND)
-        return {name: value for name, value in self._environ.items() if name not in without} | {
+        """Return the environment of the server: that of its first client without secrets, with a token of its own."""
+        return {name: value for name, value in self._environ.items() if name not in self._unwanted} | {
             TOKEN_FILE: str(self._token),
             "PYTHONUNBUFFERED": "1",
         }

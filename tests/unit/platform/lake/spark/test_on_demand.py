@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.server_command import ServerByCommand
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.server_home import USERS, announce
+from tidegate.platform.local.process.ports import free_port
 from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
 
@@ -122,6 +124,42 @@ def test_a_server_gets_the_settings_of_lake_yaml_and_a_token_of_its_own(tmp_path
         "PYTHONUNBUFFERED": "1",
     }
     assert "--memory" not in server(tmp_path).command_line()
+
+
+def test_a_client_with_a_session_of_a_person_uses_a_server_and_starts_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_demand, "probe", lambda remote: "4.2.0")
+    monkeypatch.setattr(on_demand, "_STARTS_WITHIN", 1.0)
+    environ = {"AWS_SESSION_TOKEN": "s3cr3t"}
+    found = ServerOnDemand(SparkSpec(start="on_demand", port=free_port()), tmp_path / "lake.yaml", environ)
+    with pytest.raises(SparkUnreachable, match=r"AWS_SESSION_TOKEN .*a run of Dagster.*SPARK_REMOTE") as refused:
+        found.obtain()
+    assert "s3cr3t" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+    lock = found.home.claim()
+    announce(lock, 15010)
+    (found.home.folder / "token").write_text("token")
+    assert found.obtain().address == "sc://localhost:15010"
+
+
+def test_a_server_has_no_secret_that_only_dagster_and_webhooks_need(tmp_path: Path) -> None:
+    more = (
+        "spark: {start: on_demand}\n"
+        "forget: {secret: {env: ACME_FORGET}}\n"
+        "tables: [{name: orders, row_queue: {name: orders-rows}}]\n"
+        "webhooks:\n"
+        "  - {name: shop, queue: orders-rows, verification: shopify, secrets: [{env: SHOP_NEW}, {env: SHOP_OLD}]}\n"
+        "  - {name: bill, queue: orders-rows, verification: secret, secrets: [{file: /run/secrets/bill}]}\n"
+    )
+    environ = {"AWS_REGION": "us-east-1", "ACME_FORGET": "a", "SHOP_NEW": "b", "SHOP_OLD": "c", "SHOP": "d"}
+    using = replace(settings(tmp_path, more), environ=environ)
+    found = using.spark_server(using.config())
+    assert isinstance(found, ServerOnDemand)
+    assert set(found.server_variables()) == {
+        *("AWS_REGION", "SHOP"),
+        *("TIDEGATE_SPARK_TOKEN_FILE", "PYTHONUNBUFFERED"),
+    }
 
 
 def test_a_server_that_does_not_end_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
