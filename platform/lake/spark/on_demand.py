@@ -48,7 +48,7 @@ class ServerOnDemand:
     def __init__(
         self, spec: SparkSpec, lake_yaml: Path, environ: Mapping[str, str], secrets: Collection[str] = ()
     ) -> None:
-        self._spec, self._lake_yaml, self._environ = spec, lake_yaml.resolve(), environ
+        self._spec, self._lake_yaml, self._environ = spec, lake_yaml.absolute(), environ
         self._unwanted = {REMOTE, TOKEN, TOKEN_COMMAND, *secrets}
         self.home = ServerHome(self._lake_yaml.parent / (spec.home or _HOME))
         self._token = self.home.folder / TOKEN_NAME

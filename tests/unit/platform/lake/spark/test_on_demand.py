@@ -143,6 +143,15 @@ def test_a_client_with_a_session_of_a_person_uses_a_server_and_starts_none(
     assert found.obtain().address == "sc://localhost:15010"
 
 
+def test_the_folder_is_next_to_the_link_to_lake_yaml_that_each_release_replaces(tmp_path: Path) -> None:
+    (tmp_path / "releases/7").mkdir(parents=True)
+    (tmp_path / "releases/7/lake.yaml").write_text(LAKE)
+    (tmp_path / "lake.yaml").symlink_to("releases/7/lake.yaml")
+    found = server(tmp_path, home="spark")
+    assert found.home.folder == tmp_path / "spark"
+    assert f"{tmp_path}/lake.yaml" in found.command_line()
+
+
 def test_a_server_has_no_secret_that_only_dagster_and_webhooks_need(tmp_path: Path) -> None:
     more = (
         "spark: {start: on_demand}\n"
