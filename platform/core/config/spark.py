@@ -30,7 +30,7 @@ class SparkSpec(Model):
     """With `on_demand`: port of the server on this machine."""
     home: Text | None = None
     """With `on_demand`: folder for the server's files, relative to the folder of lake.yaml. By default
-    `.tidegate/spark`. All processes of the lake on this machine share it."""
+    `.tidegate/spark-on-demand`. All processes of the lake on this machine share it."""
     memory: Memory | None = None
     """With `on_demand`: the server's heap, such as `4g`. By default half of the memory of the machine or container."""
     conf_file: Text | None = None

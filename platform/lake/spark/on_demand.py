@@ -16,12 +16,12 @@ from typing import IO
 from tidegate.platform.core.config.spark import SparkSpec
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.spark.remote import REMOTE, SparkRemote
-from tidegate.platform.lake.spark.server_errors import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable, TokenRefused
 from tidegate.platform.lake.spark.server_home import LOG, STARTING, TOKEN_NAME, USERS, ServerHome, note_use
 from tidegate.platform.lake.spark.session import probe
 from tidegate.platform.lake.spark.token_source import TOKEN, TOKEN_COMMAND, TOKEN_FILE, TokenSource
 
-_HOME = Path(".tidegate/spark")
+_HOME = Path(".tidegate/spark-on-demand")
 #: Seconds within which a server that ends has ended, and within which the port of one that was killed is free.
 _ENDS_WITHIN = 30.0
 #: Seconds within which a server takes work. `tidegate spark` itself gives up after 180, and says why.
@@ -121,15 +121,26 @@ class ServerOnDemand:
         note_use(self._users)
 
     def _find_ready(self) -> SparkRemote | None:
-        """Return the server if it takes work."""
+        """Return the server if it takes work.
+
+        Raises:
+            SparkUnreachable: it takes work, but its token is not that of the folder: somebody else started it.
+        """
         port = self.home.find_port()
         if port is None:
             return None
-        remote = SparkRemote(f"sc://localhost:{port}", source=TokenSource(TOKEN_FILE, str(self._token)))
-        with suppress(SparkUnreachable):
-            probe(remote)
-            return remote
-        return None
+        token = TokenSource(TOKEN_FILE, str(self._token))
+        remote = SparkRemote(f"sc://localhost:{port}", source=token)
+        try:
+            _probe_with(token, remote)
+        except TokenRefused as error:
+            raise SparkUnreachable(
+                f"the Spark server of {self.home.folder} runs on port {port} with a token that this process does not "
+                f"have ({error}): end that server, or give `spark` in {self._lake_yaml} another `home` and `port`"
+            ) from None
+        except SparkUnreachable:
+            return None
+        return remote
 
     def _start(self) -> SparkRemote:
         """Start the server, or wait for another client that starts it, and for one that was killed to be gone."""
@@ -209,6 +220,14 @@ class ServerOnDemand:
     def _complain(self, what: str) -> str:
         log = self.home.folder / LOG
         return f"the Spark server of {self.home.folder} {what}; see {log}\n{tail_of(log)}".rstrip("\n")
+
+
+def _probe_with(token: TokenSource, remote: SparkRemote) -> None:
+    try:
+        token.read()
+    except SparkUnreachable as error:
+        raise TokenRefused(str(error)) from None
+    probe(remote)
 
 
 def tail_of(log: Path) -> str:

@@ -7,3 +7,7 @@ from tidegate.platform.core.errors import UnavailableError
 
 class SparkUnreachable(UnavailableError):
     """No Spark Connect server answers at the address. The message says what to do."""
+
+
+class TokenRefused(SparkUnreachable):
+    """A server answers, and refuses the token of this client, or that it has none."""

@@ -21,7 +21,7 @@ from pyspark.sql.connect.proto import AnalyzePlanRequest, ReleaseSessionRequest,
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tidegate.platform.lake.spark.remote import SparkRemote
-from tidegate.platform.lake.spark.server_errors import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable, TokenRefused
 from tidegate.platform.lake.spark.token_source import TOKEN
 
 #: Seconds after which the server is asked again to end what takes too long.
@@ -58,7 +58,8 @@ def probe(remote: SparkRemote, deadline: float = 5.0) -> str:
     try:
         return _ask_version(remote, deadline)
     except grpc.RpcError as error:
-        raise SparkUnreachable(_format_error(remote, deadline, error)) from None
+        kind = TokenRefused if error.code() == grpc.StatusCode.UNAUTHENTICATED else SparkUnreachable
+        raise kind(_format_error(remote, deadline, error)) from None
 
 
 def _ask_version(remote: SparkRemote, deadline: float) -> str:

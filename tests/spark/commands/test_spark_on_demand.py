@@ -52,7 +52,7 @@ def test_a_lake_whose_server_is_there_only_for_work_loses_nothing(
     (tmp_path / "lake.yaml").write_text(yaml.safe_dump(given))
     environ = {**os.environ, **lake.stack.aws.environ, "TIDEGATE_LAKE": str(tmp_path / "lake.yaml")}
     settings = Settings.from_environ(environ)
-    home = tmp_path / ".tidegate" / "spark"
+    home = tmp_path / ".tidegate" / "spark-on-demand"
 
     def query(log: str) -> CommandProcess:
         text = "SELECT concat('rows: ', count(*)) AS n FROM bronze.seldom"

@@ -79,7 +79,7 @@ SAID = {
     ("SilverSpec", "cast"): "none",
     ("SilverSpec", "derive"): "none",
     ("LakeConfig", "discovery"): "`true`",
-    ("SparkSpec", "home"): "`.tidegate/spark`",
+    ("SparkSpec", "home"): "`.tidegate/spark-on-demand`",
     ("SparkSpec", "memory"): "half of the machine or container",
     ("TableSpec", "format"): "by each file's ending",
     ("TableSpec", "mode"): "Parquet `register`, others `load`",

@@ -18,7 +18,7 @@ from tidegate.platform.lake.spark import on_demand
 from tidegate.platform.lake.spark.on_demand import ServerOnDemand, tail_of
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.server_command import ServerByCommand
-from tidegate.platform.lake.spark.server_errors import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable, TokenRefused
 from tidegate.platform.lake.spark.server_home import USERS, announce
 from tidegate.platform.local.process.ports import free_port
 from tidegate.resources.aws_resource import AwsResource
@@ -96,10 +96,11 @@ def test_a_running_server_is_used_until_it_is_released(tmp_path: Path, monkeypat
     announce(found.home.claim(), 15010)
     lock = found.home.claim()
     announce(lock, 15010)
+    (found.home.folder / "token").write_text("token")
     remote = found.obtain()
     assert (remote.address, str(remote.source)) == (
         "sc://localhost:15010",
-        f"TIDEGATE_SPARK_TOKEN_FILE ({tmp_path}/.tidegate/spark/token)",
+        f"TIDEGATE_SPARK_TOKEN_FILE ({tmp_path}/.tidegate/spark-on-demand/token)",
     )
     assert found.obtain() is remote
     assert found.home.take(USERS, 2, 0.0) is None
@@ -169,6 +170,27 @@ def test_a_server_has_no_secret_that_only_dagster_and_webhooks_need(tmp_path: Pa
         *("AWS_REGION", "SHOP"),
         *("TIDEGATE_SPARK_TOKEN_FILE", "PYTHONUNBUFFERED"),
     }
+
+
+@pytest.mark.parametrize("token", [None, "another"])
+def test_a_server_whose_token_this_client_lacks_is_named_at_once(
+    token: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(remote: SparkRemote) -> str:
+        raise TokenRefused(f"the Spark Connect server at {remote} refuses this client")
+
+    monkeypatch.setattr(on_demand, "probe", refuse)
+    monkeypatch.setattr(on_demand, "_STARTS_WITHIN", 1.0)
+    found = server(tmp_path)
+    lock = found.home.claim()
+    announce(lock, 15010)
+    if token:
+        (found.home.folder / "token").write_text(token)
+    why = "refuses this client" if token else "token.* cannot be read"
+    with pytest.raises(SparkUnreachable, match=rf"on port 15010 .*{why}.*another `home`"):
+        found.obtain()
+    assert found.find() is None
+    assert found.home.take(USERS, 2, 0.0) is not None
 
 
 def test_a_server_that_does_not_end_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

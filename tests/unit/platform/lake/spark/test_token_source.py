@@ -14,7 +14,7 @@ from tests.unit.conftest import Paper
 from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.lake.spark import session, token_source
 from tidegate.platform.lake.spark.remote import REMOTE, SparkRemote
-from tidegate.platform.lake.spark.server_errors import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable, TokenRefused
 from tidegate.platform.lake.spark.token_source import TOKEN, TOKEN_COMMAND, TOKEN_FILE, TokenSource
 from tidegate.resources.lake_resource import LakeResource
 
@@ -119,7 +119,7 @@ def test_the_answer_of_a_command_counts_until_the_server_refuses_it(
     assert session.probe(remote) == "4.2.0"
     assert used == ["token1", "token2"]
     wanted = "another"
-    with pytest.raises(SparkUnreachable, match=rf"{TOKEN_COMMAND} \(\S+\) must have its token") as refused:
+    with pytest.raises(TokenRefused, match=rf"{TOKEN_COMMAND} \(\S+\) must have its token") as refused:
         session.probe(remote)
     assert "token1" not in str(refused.value)
 
