@@ -57,11 +57,11 @@ def silver_mark(lake: Lake, spec: TableSpec, merged: MergeResult | None) -> str:
 
     The triggers read it if no Spark server runs.
     """
+    if merged is not None:
+        return f"{merged.generation}:{merged.n}"
     table = lake.table(spec.table_key.encode())
     if table.birth is None:
         return ""
-    if merged is not None:
-        return f"{table.birth.generation}:{merged.n}"
     n = table.ledger.clock().n  # before the question: a batch that is recorded after it is not held
     return "" if pending_merge(lake, spec) else f"{table.birth.generation}:{n}"
 

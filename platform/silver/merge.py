@@ -100,6 +100,7 @@ class MergeResult:
         shown: rows that the view of silver shows afterwards.
         table: a state of the silver table with the columns and features that it has afterwards. None if the merge
             created the table, or added columns.
+        generation: the generation of bronze that was merged.
     """
 
     version: int
@@ -122,6 +123,7 @@ class MergeResult:
     collapse: Collapse = field(default_factory=Collapse)
     shown: int = 0
     table: TableState | None = None
+    generation: str = ""
 
 
 def merge_table(lake: Lake, spec: TableSpec, log: Callable[[str], None] = lambda _: None) -> MergeResult | None:
@@ -324,6 +326,7 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         _collapse(work.spec, work.silver, work.table.spec, rules, counts),
         merged.shown,
         work.silver if work.silver.exists and not widened else None,
+        work.table.birth.generation if work.table.birth else "",
     )
 
 

@@ -434,7 +434,8 @@ def test_a_mark_is_what_silver_holds_and_unknown_where_something_waits(monkeypat
     lake: Any = SimpleNamespace(table=lambda key: table)
     assert silver_mark(lake, spec, None) == ""
     table.birth = SimpleNamespace(generation="g")
-    assert silver_mark(lake, spec, SimpleNamespace(n=6)) == "g:6"  # type: ignore[arg-type]
+    merged: Any = SimpleNamespace(n=6, generation="f")
+    assert silver_mark(lake, spec, merged) == "f:6", "a reset after the merge begins a generation that silver lacks"
     monkeypatch.setattr(report, "pending_merge", lambda *_: None)
     assert silver_mark(lake, spec, None) == "g:7"
     monkeypatch.setattr(report, "pending_merge", lambda *_: "something")
