@@ -140,7 +140,7 @@ _WORK = {
     "file_seconds": Figure(
         0.00126,
         "seconds for a small JSON file",
-        "python -m benchmarks.small_files --only json --files 4000: a later load in 5.0 s on two cores, with other work",
+        "python -m benchmarks.small_files --only json --files 4000: a later load in 5.0 s on two cores",
         _parse_date("2026-11-30"),
     ),
     "cores_of_batch": Figure(
