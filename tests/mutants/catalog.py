@@ -4837,7 +4837,7 @@ MUTANTS = (
         "a part of a batch is kept as the batch",
         2,
         "_require_readable",
-        '        digest = batch.digest if part is batch else ""\n',
+        '        digest = batch.digest if part is batch and batch.commits else ""\n',
         "        digest = batch.digest\n",
         (_DECIDE,),
     ),
