@@ -33,7 +33,8 @@ No test can assert what is not there:
 - Objects that were staged for a batch of an output that was never decided stay until its next batch, and copies in
   `_tidegate/` of registered tables stay after their file was removed.
 - ARNs that `tidegate policy` prints are of the partition of the region in the URL of the first queue with one. In China
-  and GovCloud, give `url` to a queue: with names alone, the ARNs are of `arn:aws:`.
+  and GovCloud, give `url` to a queue: with names alone, the ARNs are of `arn:aws:`. A lake without any
+  queue has `arn:aws:` there, too: take the roles of `tidegate stack`.
 """
 
 
