@@ -66,10 +66,13 @@ class Clients:
         )
 
 
-def provision(clients: Clients, wanted: WantedResources) -> None:
+def provision(clients: Clients, wanted: WantedResources) -> str:
     """Create what is missing and correct what differs. What is right is not written again.
 
     A notification that is right is not put again, because with every put S3 sends an `s3:TestEvent`.
+
+    Returns:
+        The URL of the event queue; empty if the lake has none.
     """
     for bucket in wanted.every_bucket:
         _bucket(clients.s3, bucket)
@@ -88,6 +91,7 @@ def provision(clients: Clients, wanted: WantedResources) -> None:
         _destination(clients.sqs, destination)
     if wanted.commit_table is not None:
         _commit_table(clients.dynamodb, wanted.commit_table)
+    return urls[0] if arn else ""
 
 
 def _bucket(s3: S3Client, bucket: str) -> None:

@@ -155,7 +155,7 @@ class Account:
 @pytest.fixture(scope="module")
 def account() -> Account:
     made = Account()
-    provision(made.clients(), WANTED)
+    assert provision(made.clients(), WANTED) == "events"
     return made
 
 
