@@ -50,8 +50,6 @@ _COMPACTION = {
     "spark.databricks.delta.optimize.maxDeletedRowsRatio": str(HIDDEN_SHARE),
 }
 
-_CUBE = "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize"
-
 #: Otherwise Spark sorts the rows before their exchange as well, to leave out older rows of a key early. Those are
 #: mostly in other files, so the sort is in vain. The session of a handle has it from the start: the setting of a copy
 #: of the session would not reach the optimizer, and to set it for each merge took three calls.
@@ -482,8 +480,8 @@ def _cluster_settings(clustering: Clustering) -> dict[str, str]:
     most = str(clustering.cube_bytes * 3 // 2)
     return {
         "spark.databricks.delta.optimize.maxFileSize": str(CLUSTERED_BYTES),
-        f"{_CUBE}.threshold": str(clustering.cube_bytes),
-        f"{_CUBE}.targetCubeSize": most,
+        "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold": str(clustering.cube_bytes),
+        "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.targetCubeSize": most,
         # Each cube is a commit of its own, so that a run that ends early has done some of them.
         "spark.databricks.delta.optimize.batchSize": most,
     }
