@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.session import probe
 from tidegate.platform.lake.spark.token_source import TOKEN_COMMAND, TokenSource
+from tidegate.platform.lake.spark.user_command import CommandFailed, output_of
 
 #: A cluster may take minutes to start.
 _ENDS_WITHIN = 900.0
@@ -74,25 +74,11 @@ class ServerByCommand:
 
     def _run(self) -> SparkRemote:
         try:
-            done = subprocess.run(
-                self._command,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=_ENDS_WITHIN,
-                env=self._environ,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            why = f"did not end within {_ENDS_WITHIN:.0f} s"
-        except (OSError, ValueError) as error:
-            why = f"cannot be run ({error.strerror if isinstance(error, OSError) else error})"
-        else:
-            if done.returncode == 0:
-                return self._server_of(done.stdout)
+            return self._server_of(output_of(self._command, _ENDS_WITHIN, self._environ))
+        except CommandFailed as error:
             # What it printed for us may have a token. What it printed for people has none.
-            last = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:]
-            why = f"ended with {done.returncode}{''.join(f': {one_line(line)}' for line in last)}"
-        raise SparkUnreachable(f"{self} {why}") from None
+            last = error.said.decode("utf-8", "replace").strip().splitlines()[-1:]
+            raise SparkUnreachable(f"{self} {error}{''.join(f': {one_line(line)}' for line in last)}") from None
 
     def _server_of(self, output: bytes) -> SparkRemote:
         try:

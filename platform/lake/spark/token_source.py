@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import subprocess
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +9,7 @@ from pathlib import Path
 
 from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
+from tidegate.platform.lake.spark.user_command import CommandFailed, output_of
 
 #: PySpark's own variable with the token; and ours, with a file that has it, or with a command that prints it.
 TOKEN, TOKEN_FILE, TOKEN_COMMAND = (
@@ -93,19 +92,9 @@ class TokenSource:
 
     def _run(self) -> str:
         try:
-            command = shlex.split(self.value)
-            done = subprocess.run(
-                command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_COMMAND_ENDS_WITHIN, check=False
-            )
-        except subprocess.TimeoutExpired:
-            why = f"did not end within {_COMMAND_ENDS_WITHIN:g} s"
-        except (OSError, ValueError) as error:
-            why = f"cannot be run ({error.strerror if isinstance(error, OSError) else error})"
-        else:
-            if done.returncode == 0:
-                return done.stdout.decode("ascii", "replace")
-            why = f"ended with {done.returncode}"
-        raise SparkUnreachable(f"{self} {why}: it must print the token of the Spark server") from None
+            return output_of(self.value, _COMMAND_ENDS_WITHIN).decode("ascii", "replace")
+        except CommandFailed as error:
+            raise SparkUnreachable(f"{self} {error}: it must print the token of the Spark server") from None
 
     def __str__(self) -> str:
         # Of a command only its name: an argument may be a secret.
