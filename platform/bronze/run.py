@@ -43,9 +43,7 @@ from tidegate.platform.lake.lake_root.inbox import TableInbox, WaitingManifest
 from tidegate.platform.lake.ledger import Clock
 from tidegate.platform.lake.spark.delta import NOT_SEEN
 from tidegate.platform.lake.spark.results import CommitResult
-from tidegate.platform.lake.spark.table_maintenance import CLUSTER_NEW
-from tidegate.platform.maintenance.cluster_columns import follow_cluster_by
-from tidegate.platform.maintenance.compaction import compact, is_due
+from tidegate.platform.maintenance.compaction import compact_after_commit, is_due
 
 #: The seams of one run, in order. Each is right after the step of its name.
 SEAMS = (
@@ -309,12 +307,11 @@ def _compact(table: Table, batches: Sequence[Batch], log: Callable[[str], None])
     first, last = batches[0], batches[-1]
     birth = table.birth
     merges = birth is not None and last.commits and is_due(first.n - 1, last.n)
-    is_new = bool(table.spec.cluster_by) and any(batch.create for batch in batches)
+    is_new = any(batch.create for batch in batches)
     if not (merges or is_new) or (birth and birth.registered):
         return
     # A table that was born in this run has the name of lake.yaml, and is loaded, or `cluster_by` would be refused. A
     # request that fails here would end the run without the report of its batches.
     name = f"bronze.{birth.name if birth else table.spec.name}"
-    clustered = follow_cluster_by(table.delta, last.location, table.spec.cluster_by, name, log)
-    if merges:
-        compact(table.delta, last.location, name, log, CLUSTER_NEW if clustered else None)
+    cluster_by = table.spec.cluster_by
+    compact_after_commit(table.delta, last.location, name, cluster_by, log, merges=merges, is_new=is_new)

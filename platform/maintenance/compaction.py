@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pyspark.errors import PySparkException
 
@@ -10,7 +10,8 @@ from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import CompactionResult
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
-from tidegate.platform.lake.spark.table_maintenance import Clustering
+from tidegate.platform.lake.spark.table_maintenance import CLUSTER_NEW, Clustering
+from tidegate.platform.maintenance.cluster_columns import follow_cluster_by
 
 #: A table is compacted each time that its batch number passes a multiple of this. The small files of 64 batches are
 #: merged in one Spark job, and a table never has many more.
@@ -53,3 +54,30 @@ def compact(
     if done.left:
         log(f"{done.left / (1 << 30):.1f} GiB of {name} are to be sorted next time")
     return done
+
+
+def compact_after_commit(
+    delta: Delta,
+    location: str,
+    name: str,
+    cluster_by: Sequence[str] | None,
+    log: Callable[[str], None],
+    *,
+    merges: bool,
+    is_new: bool,
+) -> None:
+    """Let a table that was created be clustered, and merge its small files if that is due.
+
+    Args:
+        location: `s3a://` URI of the table, as for `compact`.
+        name: name of the table in the log.
+        cluster_by: as in lake.yaml.
+        log: called with a line.
+        merges: whether its small files are merged.
+        is_new: whether the run created it.
+    """
+    if not merges and not (is_new and cluster_by):
+        return
+    clustered = follow_cluster_by(delta, location, cluster_by, name, log)
+    if merges:
+        compact(delta, location, name, log, CLUSTER_NEW if clustered else None)

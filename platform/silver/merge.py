@@ -27,10 +27,8 @@ from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.commit_retry import repeat_call
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.results import Merging, TableState
-from tidegate.platform.lake.spark.table_maintenance import CLUSTER_NEW
 from tidegate.platform.lake.sql_names import SqlNames
-from tidegate.platform.maintenance.cluster_columns import follow_cluster_by
-from tidegate.platform.maintenance.compaction import compact, is_due
+from tidegate.platform.maintenance.compaction import compact_after_commit, is_due
 from tidegate.platform.silver.changes import Changes, gather_changes, waiting_batch_replaces_rows
 from tidegate.platform.silver.dumps.incomplete_dumps import with_incomplete_dumps
 from tidegate.platform.silver.expect.collapsed_rows import (
@@ -269,8 +267,7 @@ def _prepare_table(lake: Lake, work: PendingMerge, rules: MergeRules, log: Calla
 
 
 def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeResult:
-    types_of = partial(expression_types, lake.delta.session, work.bronze_location)
-    rules = silver_rules(work, types_of)
+    rules = silver_rules(work, partial(expression_types, lake.delta.session, work.bronze_location))
     widened = _prepare_table(lake, work, rules, log)
     have = lake.delta.table_state(work.location).schema if widened else work.silver.schema
     seam("silver-create")
@@ -302,7 +299,8 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
     if is_remade(work.spec, work.silver, work.aim, work.table.spec, rules):
         record_remade(lake.delta, work.spec, work.location, rules)
     merges, is_new = is_due(work.mark or 0, changes.n), not work.silver.exists
-    _compact(lake.delta, work.location, work.table.spec.name, work.spec, merges, log, is_new=is_new)
+    name, cluster_by = f"silver.{work.table.spec.name}", work.spec.cluster_by
+    compact_after_commit(lake.delta, work.location, name, cluster_by, log, merges=merges, is_new=is_new)
     if widened or is_new:
         sync_table(lake, work.table.table_key, log)
     return MergeResult(
@@ -328,17 +326,6 @@ def _merge(lake: Lake, work: PendingMerge, log: Callable[[str], None]) -> MergeR
         work.silver if work.silver.exists and not widened else None,
         work.table.birth.generation if work.table.birth else "",
     )
-
-
-def _compact(
-    delta: Delta, location: str, name: str, spec: SilverSpec, merges: bool, log: Callable[[str], None], *, is_new: bool
-) -> None:
-    """Let a table that was created be clustered, and merge its small files if that is due."""
-    shown, clustered = f"silver.{name}", tuple[str, ...]()
-    if merges or (spec.cluster_by and is_new):
-        clustered = follow_cluster_by(delta, location, spec.cluster_by, shown, log)
-    if merges:
-        compact(delta, location, shown, log, CLUSTER_NEW if clustered else None)
 
 
 def _csv(spec: TableSpec) -> CsvOptions | None:

@@ -20,6 +20,7 @@ from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.ledger import Clock
 from tidegate.platform.lake.spark.results import CommitResult
+from tidegate.platform.maintenance import compaction
 from tidegate.platform.maintenance.compaction import EVERY
 
 
@@ -58,8 +59,8 @@ def test_a_run_reports_its_batches_although_s3_fails_before_their_files_are_merg
         return done
 
     monkeypatch.setattr(run, "_next_batch", next_batch)
-    monkeypatch.setattr(run, "follow_cluster_by", lambda *_: ())
-    monkeypatch.setattr(run, "compact", lambda _, location, name, *more: compacted.append(f"{name} {location}"))
+    monkeypatch.setattr(compaction, "follow_cluster_by", lambda *_: ())
+    monkeypatch.setattr(compaction, "compact", lambda _, location, name, *more: compacted.append(f"{name} {location}"))
     assert run_table(table, RunOptions("test", listing=False)) == [done]
     assert compacted == ["bronze.t s3a://b/t"]
 
@@ -76,7 +77,7 @@ def test_a_table_that_is_born_is_clustered_without_a_request_for_its_birth(
     table.birth, table.recorded = table.birth if born else None, True
     table.spec = SimpleNamespace(name="t", cluster_by=cluster_by)
     batch: Any = SimpleNamespace(n=1, commits=True, location="s3a://b/t", create=create or None)
-    monkeypatch.setattr(run, "follow_cluster_by", lambda _, location, wanted, name, log: asked.append(name))
+    monkeypatch.setattr(compaction, "follow_cluster_by", lambda _, location, wanted, name, log: asked.append(name))
     run._compact(table, [batch], lambda _: None)
     assert asked == ["bronze.t"] * clustered
 
