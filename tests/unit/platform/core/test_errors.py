@@ -25,6 +25,7 @@ _BUILT_IN = {name for name, each in vars(builtins).items() if isinstance(each, t
 #: Exceptions that no caller of a step or a command sees, and why.
 WITHOUT = {
     "BadFileError": "the oracle of the demo runs in a Python without Tidegate",
+    "CommandFailed": "each caller says it of the command of its own setting",
     "Denied": "the result of a check, which becomes a finding",
     "Failed": "the result of a check, which becomes a finding",
     "NotForked": "the launcher starts the run another way",
