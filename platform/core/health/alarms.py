@@ -15,6 +15,10 @@ PERIOD = 300
 #: `RoutesBehind`.
 _MAX_TABLES, _MAX_ROUTES = 400, 40
 _MAX_NAME = 255
+#: Seconds, beyond the longest window, within which a measurement has to show fewer waiting events than the one before.
+_WITHOUT_DROP = 3600
+#: Seconds that the periods of an alarm may have together (CloudWatch's limit for periods below an hour).
+_MAX_SECONDS = 86_400
 #: Seconds that a message may wait in a queue: thirty ticks of the intake.
 _OLDEST_MESSAGE = 900
 
@@ -69,6 +73,26 @@ def _lake_alarms(config: LakeConfig) -> dict[str, Any]:
             metric(config, "Quarantined"),
             above=0,
         ),
+        **_alarm_without_drop(config),
+    }
+
+
+def _alarm_without_drop(config: LakeConfig) -> dict[str, Any]:
+    """Return the alarm on a backlog that does not drop. There is none if a window lasts a day."""
+    seconds = max([config.window, *(spec.window for spec in config.tables)]) + _WITHOUT_DROP
+    if seconds > _MAX_SECONDS:
+        return {}
+    return {
+        "NotDropping": _alarm_of_expression(
+            config,
+            "the backlog does not drop",
+            f"Events wait, and in {seconds} seconds no measurement showed fewer of them than the one before it. Find "
+            "what is slow on the asset lake_health, or allow more runs at once.",
+            metric(config, "PendingFiles"),
+            # CloudWatch's metric math. DIFF has no value for the first measurement.
+            "IF(waiting > 0 AND DIFF(waiting) >= 0, 1, 0)",
+            times=-(-seconds // PERIOD),
+        )
     }
 
 
@@ -167,21 +191,59 @@ def _alarm(
     missing: str = "notBreaching",
     namespace: str = NAMESPACE,
 ) -> dict[str, Any]:
-    topic = {"Fn::If": ["HasTopic", [{"Ref": "Topic"}], {"Ref": "AWS::NoValue"}]}
-    return {
-        "Type": "AWS::CloudWatch::Alarm",
-        "Properties": {
-            "AlarmName": f"Tidegate {lake_dimension(config)}: {name}"[:_MAX_NAME],
-            "AlarmDescription": description,
+    return _resource(
+        config,
+        name,
+        description,
+        {
             "Namespace": namespace,
             "MetricName": watched.name,
-            "Dimensions": [{"Name": key, "Value": value} for key, value in watched.dimensions],
+            "Dimensions": _dimensions(watched),
             "Statistic": statistic,
             "Period": PERIOD,
             "EvaluationPeriods": times,
             "ComparisonOperator": "GreaterThanThreshold" if below is None else "LessThanThreshold",
             "Threshold": above if below is None else below,
             "TreatMissingData": missing,
+        },
+    )
+
+
+def _alarm_of_expression(
+    config: LakeConfig, name: str, description: str, watched: Metric, expression: str, *, times: int
+) -> dict[str, Any]:
+    """Return an alarm on an expression of metric math that is above 0. It knows the metric as `waiting`."""
+    source = {"Namespace": NAMESPACE, "MetricName": watched.name, "Dimensions": _dimensions(watched)}
+    query = {"Metric": source, "Period": PERIOD, "Stat": "Maximum"}
+    return _resource(
+        config,
+        name,
+        description,
+        {
+            "Metrics": [
+                {"Id": "waiting", "MetricStat": query, "ReturnData": False},
+                {"Id": "alarm", "Expression": expression, "Label": name},
+            ],
+            "EvaluationPeriods": times,
+            "ComparisonOperator": "GreaterThanThreshold",
+            "Threshold": 0,
+            "TreatMissingData": "notBreaching",
+        },
+    )
+
+
+def _dimensions(watched: Metric) -> list[dict[str, str]]:
+    return [{"Name": key, "Value": value} for key, value in watched.dimensions]
+
+
+def _resource(config: LakeConfig, name: str, description: str, condition: dict[str, Any]) -> dict[str, Any]:
+    topic = {"Fn::If": ["HasTopic", [{"Ref": "Topic"}], {"Ref": "AWS::NoValue"}]}
+    return {
+        "Type": "AWS::CloudWatch::Alarm",
+        "Properties": {
+            "AlarmName": f"Tidegate {lake_dimension(config)}: {name}"[:_MAX_NAME],
+            "AlarmDescription": description,
+            **condition,
             "AlarmActions": topic,
             "OKActions": topic,
         },

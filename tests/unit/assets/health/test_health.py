@@ -644,13 +644,25 @@ def test_every_alarm_watches_what_is_published() -> None:
     made = template(CONFIG)
     alarms = {name: resource["Properties"] for name, resource in made["Resources"].items()}
     assert all(name.isalnum() and name.isascii() for name in alarms)
+    assert len({alarm["AlarmName"] for alarm in alarms.values()}) == len(alarms) == 4 + 2 * 2 + 3
+    source, verdict = alarms.pop("NotDropping")["Metrics"]
+    watched = source["MetricStat"]["Metric"]
+    assert (watched["MetricName"], json.dumps(watched["Dimensions"])) in published
+    assert source["Id"] in verdict["Expression"]
+    assert "ReturnData" not in verdict
     ours = [alarm for alarm in alarms.values() if alarm["Namespace"] == "Tidegate"]
     assert {(alarm["MetricName"], json.dumps(alarm["Dimensions"])) for alarm in ours} <= published
-    assert len({alarm["AlarmName"] for alarm in alarms.values()}) == len(alarms) == 3 + 2 * 2 + 3
     limits = {alarm["AlarmName"]: alarm["Threshold"] for alarm in ours if alarm["MetricName"] == "OldestEventAge"}
     assert limits == {f"Tidegate lake/root: {name} is behind": 160 for name in ("orders", "items", "plain")}
     theirs = {(alarm["MetricName"], alarm["Dimensions"][0]["Value"]) for alarm in alarms.values() if alarm not in ours}
     assert theirs == {("ApproximateAgeOfOldestMessage", "events"), ("ApproximateAgeOfOldestMessage", "more")}
+
+
+@pytest.mark.parametrize(("window", "periods"), [(0, 12), (1, 13), (300, 13), (82_800, 288), (82_801, None)])
+def test_a_backlog_may_grow_for_the_longest_window_and_an_hour(window: int, periods: int | None) -> None:
+    config = LakeConfig.model_validate({**PAPER, "window": 0, "tables": [{**PAPER["tables"][0], "window": window}]})
+    found = template(config)["Resources"].get("NotDropping")
+    assert (found and found["Properties"]["EvaluationPeriods"]) == periods
 
 
 def test_the_alarms_of_routes_watch_what_is_published() -> None:
@@ -673,7 +685,7 @@ def test_alarms_fit_into_one_template_however_many_tables_there_are() -> None:
     many = [{"name": f"t{n}", "prefix": f"s3://landing/t{n}/"} for n in range(2000)]
     config = LakeConfig.model_validate({**PAPER, "tables": many, "queues": [{"name": "events", "dlq": "dead"}]})
     made = template(config)["Resources"]
-    assert len(made) == 3 + 3 + 400
+    assert len(made) == 4 + 3 + 400
     assert "ApproximateNumberOfMessagesVisible" in json.dumps(made)
 
 
