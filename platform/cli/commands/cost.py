@@ -98,6 +98,8 @@ def _month(cost: MonthCost) -> CostOfMonth:
         bytes=cost.bytes,
         listed=cost.listed,
         measured=cost.measured,
+        events=cost.events,
+        listings=cost.listings,
         **usage,
     )
 
@@ -130,6 +132,13 @@ def _print(console: Console, tables: Sequence[TableReport], limit: int) -> None:
     for table in tables[:limit]:
         if table.remedy:
             console.print(f"{table.table}: {table.advice}")
+    last = [table.months[0] for table in tables if table.months]
+    if listings := sum(cost.listings for cost in last):
+        events = sum(cost.events for cost in last)
+        console.print(
+            f"Their events cost {events:,.4f} dollars of this month, or would. To list the folders as often instead "
+            f"costs {listings:,.4f} at least"
+        )
     console.print(
         "The ledger measures the seconds of batches, as far as `measured` says. Requests are computed from its counts, "
         "and storage is that of the table's files now. --json has the units of cost with their sources"
@@ -169,6 +178,10 @@ class CostOfMonth(Answer):
     """Share of the table's folders whose bytes an inventory lists. The log has the live bytes of the others."""
     measured: float
     """Share of the seconds of batches that the ledger has measured. The rest is computed."""
+    events: float
+    """Dollars of requests to SQS. Of a table without a queue, what its events would have cost."""
+    listings: float
+    """Dollars that listings as often as batches would have cost in place of events, without files of earlier months."""
 
 
 class CheapestSettings(Answer):

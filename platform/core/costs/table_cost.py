@@ -13,6 +13,8 @@ from tidegate.platform.core.storage.prices import GIGABYTE
 WINDOWS = (0, 30, 60, 120, 180, 240, 300, 600, 900, 1800, 3600)
 #: A remedy that saves less than this share of the cost is none: the figures are not that exact.
 _MIN_SAVING = 0.05
+#: Seconds between two listings at least, as of `reconcile_interval`, and keys that S3 lists in one answer.
+_MIN_INTERVAL, _LISTED_KEYS = 60, 1000
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,10 @@ class MonthCost:
         merges: merges of silver, computed from the batches.
         measured: share of the seconds of batches that is measured. The rest is computed from their number and files.
         listed: share of the table's folders whose bytes are those of an inventory.
+        events: dollars of the requests to SQS, which are part of `dollars`. If no queue brought the files, what events
+            would have cost.
+        listings: dollars for which S3 would have listed the month's files as often as its batches began, in place of
+            events. Files of earlier months, which a listing has too, are not counted.
     """
 
     month: str
@@ -86,6 +92,8 @@ class MonthCost:
     bytes: int
     measured: float
     listed: float = 0.0
+    events: float = 0.0
+    listings: float = 0.0
 
     @property
     def total(self) -> float:
@@ -189,7 +197,16 @@ class TableCost:
             bytes=found.bytes,
             measured=found.seconds / seconds if seconds else 0.0,
             listed=self.stored.listed if self.stored else 0.0,
+            events=(found.messages or found.files) * figures["message_sqs_requests"] * figures["sqs_request"],
+            listings=self._listings() * figures["s3_write"],
         )
+
+    def _listings(self) -> float:
+        """Return the LISTs that would have found the files. The folder has half of them in the mean."""
+        found, facts = self.recorded, self.facts
+        seconds = (found.begun[-1] - found.begun[0]) * facts.tick if found.begun else 0.0
+        times = 1 + seconds / max(facts.timing.window, facts.tick, _MIN_INTERVAL)
+        return times * (1 + found.files / 2 / _LISTED_KEYS) if found.files else 0.0
 
     def remedy(self) -> Remedy | None:
         """Return the settings with which the month would have cost least. None if none saves a twentieth.

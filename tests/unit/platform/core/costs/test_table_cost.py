@@ -50,6 +50,20 @@ def test_a_month_is_computed_from_what_the_ledger_has() -> None:
     assert cost.dollars == pytest.approx(expected)
     assert cost.total == pytest.approx(sum(expected.values()))
     assert (cost.merges, cost.measured) == (0, 1.0)
+    assert cost.events == cost.dollars["SQS"]
+
+
+@pytest.mark.parametrize(
+    ("window", "lists"), [(0, 1_440), (300, 288)], ids=["never twice in a minute", "once in a window"]
+)
+def test_listings_cost_a_request_for_each_thousand_files_whenever_they_look(window: int, lists: int) -> None:
+    """A day, in whose mean half of 8,640 files are there."""
+    found = replace(recorded(DAY, 45), messages=0)
+    cost = TableCost(found, replace(FACTS, timing=Timing(window)), FIGURES).month()
+    assert cost.listings == pytest.approx(lists * (1 + 8.64 / 2) * 5e-6, rel=0.01)
+    assert cost.events == pytest.approx(8_640 * 1.2 * 4e-7)
+    idle = TableCost(Recorded("2026-11", batches=3), FACTS, FIGURES).month()
+    assert (idle.listings, idle.events) == (0.0, 0.0)
 
 
 def test_a_registered_table_makes_the_requests_of_its_kind() -> None:
