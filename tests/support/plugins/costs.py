@@ -18,6 +18,8 @@ from tests.support.plugins.parallel import server_of
 
 #: Where the Makefile notes the CPU seconds of the JUnit tests.
 JUNIT = Path(__file__).resolve().parents[3] / "build" / "junit-cpu-seconds"
+#: Where all tests are listed, those that took most CPU seconds first.
+_EVERY = JUNIT.with_name("test-cpu-seconds")
 _SLOWEST = 10
 _PROC = Path("/proc")
 
@@ -93,6 +95,7 @@ class _Bill:
         self._tests: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0])
         self._began = time.time()
         self._of_servers: dict[str, list[pytest.TestReport]] = defaultdict(list)
+        self._ends: dict[str, float] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         spent = getattr(report, "cpu_seconds", 0.0)
@@ -102,6 +105,8 @@ class _Bill:
         test = self._tests[report.nodeid]
         test[0] += report.duration
         test[1] += spent
+        if (process := getattr(report, "node", None)) is not None:
+            self._ends[process.gateway.id] = report.stop
         if (server := server_of(report.nodeid)) not in report.nodeid:
             self._of_servers[server].append(report)
 
@@ -115,10 +120,16 @@ class _Bill:
             first, last = min(report.start for report in reports), max(report.stop for report in reports)
             when = f"from minute {(first - self._began) / 60:.1f} to {(last - self._began) / 60:.1f}"
             terminalreporter.write_line(f"{server}: {spent / 60:.1f} CPU minutes, {when}")
+        ends = ", ".join(f"{name} {(end - self._began) / 60:.1f}" for name, end in sorted(self._ends.items()))
+        if ends:
+            terminalreporter.write_line(f"processes ended at minute: {ends}")
         by_group = {name: self._groups[name] for name in GROUPS if name in self._groups}
         total = sum(by_group.values())
         if JUNIT.exists():
             by_group["JUnit, when it last ran"] = float(JUNIT.read_text())
+        _EVERY.parent.mkdir(exist_ok=True)
+        costs = sorted(((spent, name) for name, (_, spent) in self._tests.items()), reverse=True)
+        _EVERY.write_text("".join(f"{spent:7.1f}  {name}\n" for spent, name in costs))
         parts = ", ".join(f"{name} {seconds / 60:.1f}" for name, seconds in by_group.items())
         terminalreporter.write_line(f"CPU minutes: {total / 60:.1f} in all: {parts}")
 
