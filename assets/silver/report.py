@@ -22,6 +22,7 @@ from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.results import TableState
+from tidegate.platform.lake.spark.session import select
 from tidegate.platform.silver.merge import MergeResult
 from tidegate.platform.silver.pending_merge import pending_merge
 
@@ -141,6 +142,5 @@ def columns_metadata(
 
 
 def _visible_rows(session: SparkSession, location: str, own: Sequence[str]) -> int:
-    return int(
-        session.sql(f"SELECT count(*) FROM {delta_table(location)} WHERE {shown_rows_condition(own)}").collect()[0][0]
-    )
+    shown = select(session, f"SELECT count(*) FROM {delta_table(location)} WHERE {shown_rows_condition(own)}")
+    return int(shown.collect()[0][0])

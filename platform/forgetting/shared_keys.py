@@ -18,6 +18,7 @@ from tidegate.platform.forgetting.silver_rows import end_merges
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.session import select
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.lake.suppression import SubjectProblem, Suppression
 from tidegate.platform.silver.audit.key_rows import KeyRows, N
@@ -79,14 +80,14 @@ def _first_batch(lake: Lake, spec: TableSpec, birth: Birth | None, suppression: 
         if rows.rules.history is not None and _is_stored(lake.delta, lake.store, spec, birth, rows, suppression):
             raise BadValue("they are from before a reset: materialize silver first")
         return None
-    bronze = session.sql(rows.view(delta_table(rows.work.bronze_location)))
+    bronze = select(session, rows.view(delta_table(rows.work.bronze_location)))
     key = f"SELECT {rows.key} AS key, {N} AS n FROM"
     with (
         temporary_view(session, "theirs", suppression.select_suppressed(bronze, fields)) as theirs,
         temporary_view(session, "others", suppression.exclude_suppressed(bronze, fields)) as others,
     ):
         shared = "" if rows.rules.are_dumps else f"LEFT SEMI JOIN ({key} ({rows.bronze(others)})) b ON a.key = b.key"
-        (found,) = session.sql(f"SELECT min(n) AS first FROM ({key} ({rows.bronze(theirs)})) a {shared}").collect()
+        (found,) = select(session, f"SELECT min(n) AS first FROM ({key} ({rows.bronze(theirs)})) a {shared}").collect()
     if found["first"] is not None:
         return int(found["first"])
     if not _is_stored(lake.delta, lake.store, spec, birth, rows, suppression):
@@ -119,7 +120,7 @@ def _is_stored(
             same = " AND ".join(f"a.{part.path} <=> b.{part.path}" for part in rows.rules.keys)
             theirs = f"(SELECT * FROM {stored.theirs} {before}) a"
             found = f"SELECT 1 FROM {theirs} LEFT SEMI JOIN {stored.others} b ON {same}"
-        return bool(session.sql(f"{found} LIMIT 1").collect())
+        return bool(select(session, f"{found} LIMIT 1").collect())
 
 
 def merged_batch(lake: Lake, spec: TableSpec) -> int | None:

@@ -45,7 +45,7 @@ from tidegate.platform.lake.silver_suppression import columns_of_silver, silver_
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.results import TableState
-from tidegate.platform.lake.spark.session import override_settings
+from tidegate.platform.lake.spark.session import override_settings, select
 from tidegate.platform.silver.value_origins import without_others_values
 
 #: The seams of an export, in order. Each is right after the step that it is named for.
@@ -216,7 +216,7 @@ class _Version:
             query = snapshot_query(self.location, self.version, own)
         else:
             query = changes_query(self.location, self.version, self._keys(), own)
-        rows = self.lake.delta.session.sql(query)
+        rows = select(self.lake.delta.session, query)
         # The table may have got columns since.
         present = frozenset(rows.columns)
         fields = [field for field in self.state.schema.fields if field.name in present]

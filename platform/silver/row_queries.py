@@ -27,6 +27,7 @@ from tidegate.platform.core.silver.expression_types import UnfitExpression
 from tidegate.platform.core.silver.row_value import BRONZE
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.core.wording import first_line
+from tidegate.platform.lake.spark.session import select
 from tidegate.platform.silver.changes import Changes
 from tidegate.platform.silver.newest_rows import order_struct
 from tidegate.platform.silver.truncate import MAX_TRUNCATES
@@ -78,7 +79,7 @@ def has_copies(session: SparkSession, location: str, rules: MergeRules) -> bool:
     parts = (*rules.keys, *rules.order) if rules.history else rules.keys
     own = ", ".join(part.path for part in parts)
     query = f"SELECT 1 FROM {delta_table(location)} GROUP BY {own} HAVING count(*) > 1 LIMIT 1"
-    return bool(session.sql(query).collect())
+    return bool(select(session, query).collect())
 
 
 def expression_types(session: SparkSession, location: str, expressions: Sequence[str], relation: str) -> list[Type]:
@@ -95,7 +96,7 @@ def expression_types(session: SparkSession, location: str, expressions: Sequence
     selected = ", ".join(f"{sql} AS e{place}" for place, sql in enumerate(expressions))
     bronze = relation.replace(BRONZE, delta_table(location))
     try:
-        schema = session.sql(f"SELECT {selected} FROM {bronze}").schema
+        schema = select(session, f"SELECT {selected} FROM {bronze}").schema
     except AnalysisException as error:
         raise UnfitExpression(explain_refusal(error), _find_missing_column(error)) from error
     return [field.type for field in TableSchema.from_spark(json.loads(schema.json()), ()).fields]
@@ -149,11 +150,12 @@ def row_counts(
     partial = " OR ".join(f"({condition})" for condition in conditions) or "false"
     order = f"if({truncates}, {order_struct(rules.order_values)}, NULL)"
     every = f"slice(collect_set({exact_json(order)}), 1, {MAX_TRUNCATES + 1})" if rules.history else "array()"
-    (row,) = session.sql(
+    (row,) = select(
+        session,
         f"SELECT count_if({is_change} AND ({unordered})), count_if({skipped} AND NOT {truncates}), "
         f"count_if({is_change} AND ({partial})), {exact_json(f'max({order})')}, {every}, "
         f"count_if({is_change} AND ({_lacks_key(rules)})), {inserts_sql(rules, rows, is_change)}, count_if({misread}) "
-        f"FROM {relation}"
+        f"FROM {relation}",
     ).collect()
     unordered, skipped, partial, truncate, every_truncate, null_keys, inserts, misread_rows = row
     # After a truncate, each key may be inserted again.

@@ -14,6 +14,7 @@ from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.properties import set_properties
 from tidegate.platform.lake.spark.results import TableState
+from tidegate.platform.lake.spark.session import select
 from tidegate.platform.silver.newest_rows import older_than_truncate, order_from_json
 from tidegate.platform.silver.pending_merge import PendingMerge
 
@@ -105,7 +106,7 @@ def _newer_order(session: SparkSession, rules: MergeRules, left: str | None, rig
     if left is None or right is None or left == right:
         return right if left is None else left
     older = older_than_truncate(rules, order_from_json(rules, right), left)
-    return left if session.sql(f"SELECT {older}").collect()[0][0] else right
+    return left if select(session, f"SELECT {older}").collect()[0][0] else right
 
 
 def _record(delta: Delta, location: str, state: TableState, wanted: Mapping[str, str | None]) -> None:

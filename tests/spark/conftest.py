@@ -23,6 +23,7 @@ from tidegate.platform.bronze.run import BatchResult, run_table
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.lake.spark.session import select
 from tidegate.platform.local.stack import LocalStack
 from tidegate.platform.silver.merge import MergeResult, merge_table
 from tidegate.platform.testing import TestLake
@@ -98,7 +99,8 @@ class Kit:
     def query(cls, lake: TestLake, query: str, **tables: str) -> list[Row]:
         """Run SQL. Each `{name}` in the query stands for the table at that location."""
         named = {name: f"delta.`{location}`" for name, location in tables.items()}
-        return lake.lake.delta.session.sql(query.format(**named)).collect()
+        session, text = lake.lake.delta.session, query.format(**named)
+        return (select(session, text) if text.startswith("SELECT") else session.sql(text)).collect()
 
     @classmethod
     def bronze(cls, lake: TestLake, table: str, columns: str = "*") -> list[tuple[Any, ...]]:

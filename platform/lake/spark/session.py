@@ -14,9 +14,10 @@ from typing import cast
 import grpc
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import Row, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.connect.client.core import DefaultChannelBuilder
-from pyspark.sql.connect.plan import CachedRelation
+from pyspark.sql.connect.dataframe import DataFrame as ConnectDataFrame
+from pyspark.sql.connect.plan import SQL, CachedRelation
 from pyspark.sql.connect.proto import AnalyzePlanRequest, ReleaseSessionRequest, SparkConnectServiceStub
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
@@ -111,6 +112,17 @@ def command(session: SparkSession, text: str) -> list[Row]:
         return []
     with pa.ipc.open_stream(answer.local_relation.data) as stream:
         return [Row(**row) for row in stream.read_all().to_pylist()]
+
+
+def select(session: SparkSession, text: str) -> DataFrame:
+    """Return the rows of a query, which Spark analyzes when they are asked for.
+
+    `sql()` sends the text at once, because it may be a command. The server analyzes a query for that, and again when
+    its rows are asked for.
+    """
+    if isinstance(session, ConnectSession):
+        return cast(DataFrame, ConnectDataFrame(SQL(text), session))
+    return session.sql(text)
 
 
 @contextmanager

@@ -28,6 +28,7 @@ from tidegate.platform.core.silver.audit.row_outcomes import SilverRow
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.ledger import Decision
 from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.session import select
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.silver.audit.key_rows import (
     BLOCK,
@@ -150,11 +151,11 @@ def _query_rows(delta: Delta, rows: KeyRows, query: Callable[[str], str], versio
     """Return the rows of a query over bronze, without those of persons who were forgotten."""
     session = delta.session
     past = "" if version is None else f" VERSION AS OF {version}"
-    bronze = session.sql(rows.view(f"{delta_table(rows.work.bronze_location)}{past}"))
+    bronze = select(session, rows.view(f"{delta_table(rows.work.bronze_location)}{past}"))
     if rows.suppression is not None:
         bronze = rows.suppression.exclude_suppressed(bronze, rows.work.bronze.schema.fields)
     with temporary_view(session, "key", bronze) as view:
-        return session.sql(query(rows.bronze(view))).collect()
+        return select(session, query(rows.bronze(view))).collect()
 
 
 def _bronze_row(rows: KeyRows, row: Row, decisions: Mapping[tuple[str, int | None], Decision]) -> BronzeRow:
@@ -186,9 +187,10 @@ def silver_rows(delta: Delta, rows: KeyRows, condition: str) -> dict[str, FoundR
     """
     if not rows.work.silver.exists:
         return {}
-    found = delta.session.sql(
+    found = select(
+        delta.session,
         f"SELECT {rows.key} AS _key, {DELETED}, {CHANGED_BATCH}, CAST({CHANGED_AT} AS STRING) AS {CHANGED_AT}, "
-        f"{rows.common_values(silver=True)} AS _values FROM {delta_table(rows.work.location)} WHERE {condition}"
+        f"{rows.common_values(silver=True)} AS _values FROM {delta_table(rows.work.location)} WHERE {condition}",
     ).collect()
     times = Counter(row["_key"] for row in found)
     return {
@@ -216,7 +218,7 @@ def silver_times(delta: Delta, rows: KeyRows, condition: str, *, is_one: bool = 
     every = f"SELECT * FROM {delta_table(rows.work.location)} WHERE {condition}"
     query = _first_rows(columns, every, rows.rules.newest_first, MAX_TIMES + 1, None if is_one else rows)
     by_key: dict[str, list[FoundTime]] = {}
-    for row in _sort_rows(delta.session.sql(query).collect(), is_one=is_one):
+    for row in _sort_rows(select(delta.session, query).collect(), is_one=is_one):
         interval = Interval(
             0,
             row["_order_json"],

@@ -17,6 +17,7 @@ from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.core.silver.audit.file_sample import Bounds, FileSample, TableFile, file_sample
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.session import select
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.silver.audit.audited_keys import FoundKey, found_keys, gives_all, keeps_lost, lost_files
 from tidegate.platform.silver.audit.key_rows import SKIPPED, TRUNCATES, KeyRows, N
@@ -106,9 +107,10 @@ def _view_sampled_rows(delta: Delta, location: str, view: str, seed: int) -> Sam
     rows = "coalesce(_tidegate_rows, _tidegate_size)"
     with temporary_view(delta.session, "live") as live:
         delta.live_view(location, live)
-        found = delta.session.sql(
+        found = select(
+            delta.session,
             f"SELECT * FROM (SELECT _tidegate_logged, _tidegate_size, {rows} AS rows, sum({rows}) OVER () AS all_rows, "
-            f"count(*) OVER () AS files, {places} FROM {live}) WHERE newest <= {MAX_FILES} OR mixed <= {MAX_FILES}"
+            f"count(*) OVER () AS files, {places} FROM {live}) WHERE newest <= {MAX_FILES} OR mixed <= {MAX_FILES}",
         ).collect()
     newest, mixed = (
         [
@@ -158,9 +160,10 @@ def _find_suspects(
     text = rows.key_json(f"coalesce(a.{name}, b.{name})" for name in names)
     are_whole = (bronze.files.is_whole, silver.files.is_whole)
     doubt = _doubt_condition(rows, mark, gives=gives, bronze_is_whole=are_whole[0], silver_is_whole=are_whole[1])
-    (found,) = lake.delta.session.sql(
+    (found,) = select(
+        lake.delta.session,
         f"SELECT count(*) AS keys, collect_list(if({doubt}, {text}, NULL)) AS suspects "
-        f"FROM ({newest}) a FULL JOIN ({of_silver}) b ON {same}"
+        f"FROM ({newest}) a FULL JOIN ({of_silver}) b ON {same}",
     ).collect()
     return found["keys"], found["suspects"]
 

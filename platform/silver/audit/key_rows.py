@@ -21,6 +21,7 @@ from tidegate.platform.core.silver.expectations import dropping_expectation_sql
 from tidegate.platform.core.silver.key_values import is_missing_value, text_of, value_of
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.session import select
 from tidegate.platform.lake.suppression import SecretProblem, Suppression
 from tidegate.platform.silver.changes import PART
 from tidegate.platform.silver.dumps.incomplete_dumps import incomplete_dumps, may_be_incomplete
@@ -149,7 +150,7 @@ class KeyRows:
         tries = [is_missing_value(self.key_type(place), value) for place, value in given]
         if not tries:
             return
-        wrong = lake.delta.session.sql(f"SELECT {', '.join(tries)}").collect()[0]
+        wrong = select(lake.delta.session, f"SELECT {', '.join(tries)}").collect()[0]
         for (place, value), is_wrong in zip(given, wrong, strict=True):
             if is_wrong:
                 key = self.work.spec.keys[place]

@@ -11,6 +11,7 @@ import pyarrow as pa
 from tidegate.platform.core.config.silver_columns import CHANGED_BATCH
 from tidegate.platform.core.silver.audit.file_sample import FileSample
 from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.session import select
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.silver.audit.key_rows import HASH, KeyRows, N
 
@@ -66,7 +67,7 @@ def chosen_keys(
         limits: bounds of the rows that the keys have in these files of both tables.
     """
     session = delta.session
-    ranked = session.sql(_ranked_keys_query(rows, mark, bronze, silver)).collect()
+    ranked = select(session, _ranked_keys_query(rows, mark, bronze, silver)).collect()
     hashes, left_out = select_affordable_keys([(row["hash"], row["rows"]) for row in ranked], limits)
     if not hashes:
         yield ChosenKeys("", 0, left_out)

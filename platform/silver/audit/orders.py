@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from tidegate.platform.core.schema.exact_json import EXACT_TIMES
 from tidegate.platform.core.schema.sql_literal import literal
+from tidegate.platform.lake.spark.session import select
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Orders:
         repeats = "place > 0 AND x.o <=> get(orders, place - 1).o"
         shown = f"transform(orders, (x, place) -> struct(x.t, to_json(x.o, map({options})), {repeats}))"
         listed = f"SELECT sort_array(transform({every}, t -> {parsed})) AS orders"
-        (found,) = session.sql(f"SELECT {shown} FROM ({listed})").collect()[0]
+        (found,) = select(session, f"SELECT {shown} FROM ({listed})").collect()[0]
         texts: dict[str, str] = {}
         before = ""
         for text, now, is_repeated in found:

@@ -23,6 +23,7 @@ from tidegate.platform.core.silver.audit.intervals import HistoryRules, Interval
 from tidegate.platform.core.silver.audit.key_row import KeyRow
 from tidegate.platform.core.silver.audit.row_outcomes import SilverRow
 from tidegate.platform.lake.lake import Lake
+from tidegate.platform.lake.spark.session import select
 from tidegate.platform.silver.audit.audited_keys import convert_orders, history_rules, keeps_lost
 from tidegate.platform.silver.audit.key_rows import LEFT, SKIPPED, TRUNCATES, KeyRows, N
 from tidegate.platform.silver.audit.key_selection import Limits, SampledRows
@@ -61,12 +62,12 @@ def find_doubted_keys(
     counts = f"WHERE {is_change} AND NOT {TRUNCATES} AND coalesce({N}, 0) <= {mark}"
     sampled_rows = f"({rows.sample_bronze(bronze.view)})"
     changes = f"({rows.select_keys(sampled_rows, chosen, mark)}) {counts}"
-    found = session.sql(_rows(rows, changes, rows.select_keys(silver.view, chosen, mark))).collect()
+    found = select(session, _rows(rows, changes, rows.select_keys(silver.view, chosen, mark))).collect()
     dumps = []
     if rows.rules.are_dumps:
         query = f"SELECT DISTINCT {rows.order} AS o FROM {sampled_rows} {counts} LIMIT {_MAX_DUMPS}"
         incomplete = {dump.order for dump in rows.incomplete_dumps(lake, mark)}
-        dumps = [row["o"] for row in session.sql(query).collect() if row["o"] not in incomplete]
+        dumps = [row["o"] for row in select(session, query).collect() if row["o"] not in incomplete]
     given = [row[name] for row in found for name in ("o", "valid_from", "valid_to") if row[name] is not None]
     orders = Orders.from_values(session, rows.order_type, [*given, *dumps, *recorded_truncates(rows.work.silver)])
     sampled = SampledTables(

@@ -33,6 +33,7 @@ from tidegate.platform.core.silver.audit.dumps import MAX_NAMES, IncompleteDump
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.lake.ledger import Ledger, state_change_condition
 from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.session import select
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 from tidegate.platform.silver.changes import Changes, gather_changes
 from tidegate.platform.silver.newest_rows import order_struct
@@ -160,7 +161,7 @@ def _whole_files(
         return []
     query = orders_of_keys(work.bronze.schema, rules, order, work.table.key, [row["key"] for row in files])
     try:
-        found = {row["place"]: row["o"] for row in session.sql(query).collect()}
+        found = {row["place"]: row["o"] for row in select(session, query).collect()}
     except _NO_VALUE:
         found = {}  # the expression fails for a key that is none of a dump's
     bucket = work.table.key.bucket
@@ -231,7 +232,7 @@ def _nearest_dumps(session: SparkSession, bronze: str, order: str, batches: Coll
     empty = set(batches) - {n for _, n in found}
     if not empty:
         return found
-    filled = sorted(row["n"] for row in session.sql(f"SELECT DISTINCT _batch AS n FROM {bronze}").collect())
+    filled = sorted(row["n"] for row in select(session, f"SELECT DISTINCT _batch AS n FROM {bronze}").collect())
     near = {n: filled[max(0, place - 1) : place + 1] for n in empty for place in [bisect_left(filled, n)]}
     rows = _orders_in(session, bronze, order, {n for around in near.values() for n in around})
     return found | {(dump, n) for n, around in near.items() for dump, of in rows if of in around}
@@ -242,7 +243,7 @@ def _orders_in(session: SparkSession, bronze: str, order: str, batches: Collecti
         return set()
     numbers = ", ".join(map(str, sorted(batches)))
     query = f"SELECT DISTINCT {order} AS o, _batch AS n FROM {bronze} WHERE _batch IN ({numbers})"
-    return {(row["o"], row["n"]) for row in session.sql(query).collect()}
+    return {(row["o"], row["n"]) for row in select(session, query).collect()}
 
 
 def _dumps_of(session: SparkSession, bronze: str, order: str, files: Collection[str]) -> set[tuple[str, str]]:
@@ -250,7 +251,7 @@ def _dumps_of(session: SparkSession, bronze: str, order: str, files: Collection[
     listed = f"SELECT explode(from_json({literal(json.dumps(sorted(files)))}, 'array<string>')) AS _tidegate_file"
     rows = f"{bronze} LEFT SEMI JOIN ({listed}) ON _source_path = _tidegate_file"
     query = f"SELECT DISTINCT _source_path AS file, {order} AS o FROM {rows}"
-    return {(row["file"], row["o"]) for row in session.sql(query).collect()}
+    return {(row["file"], row["o"]) for row in select(session, query).collect()}
 
 
 def _partly_quarantined_dumps(
@@ -264,10 +265,11 @@ def _partly_quarantined_dumps(
             f"SELECT {order} AS o, _source_path AS file, max(_batch) AS n FROM {bronze} "
             f"LEFT SEMI JOIN {view} ON _source_path = _tidegate_file GROUP BY {order}, _source_path"
         )
-        return session.sql(
+        return select(
+            session,
             f"SELECT o, max(n) AS n, count(*) AS files, sum(_tidegate_bad_rows) AS rows, "
             f"slice(array_sort(collect_list(file)), 1, {MAX_NAMES}) AS names "
-            f"FROM ({last}) JOIN {view} ON file = _tidegate_file AND n = _tidegate_bad_n GROUP BY o"
+            f"FROM ({last}) JOIN {view} ON file = _tidegate_file AND n = _tidegate_bad_n GROUP BY o",
         ).collect()
 
 
@@ -280,4 +282,4 @@ def _has_merged(
     order = exact_json(order_struct(rules.order_values))
     listed = f"from_json({literal(json.dumps(orders))}, 'array<string>')"
     query = f"SELECT 1 FROM {_bronze(birth, rules, mark)} WHERE array_contains({listed}, {order}) LIMIT 1"
-    return bool(session.sql(query).collect())
+    return bool(select(session, query).collect())

@@ -13,6 +13,7 @@ from tidegate.platform.core.schema.sql_literal import format_on_one_line
 from tidegate.platform.core.silver.expectations import Expectation, OnViolation
 from tidegate.platform.core.silver.rules import MergeRules
 from tidegate.platform.core.wording import number_of
+from tidegate.platform.lake.spark.session import select
 from tidegate.platform.silver.changes import Changes
 
 
@@ -54,9 +55,10 @@ def count_violations(session: SparkSession, spec: TableSpec, changes: Changes, r
     dropped = [each.violated for each in rules.expectations if each.action is OnViolation.DROP]
     counted = [each.violated for each in rules.expectations]
     conditions = [*counted, " OR ".join(dropped) or "false"]
-    (row,) = session.sql(
+    (row,) = select(
+        session,
         f"SELECT {', '.join(f'count_if({condition})' for condition in conditions)} FROM "
-        f"{rules.add_row_value(changes.view)}"
+        f"{rules.add_row_value(changes.view)}",
     ).collect()
     counts = {each.name: int(n) for each, n in zip(rules.expectations, row[:-1], strict=True)}
     failed = [each for each in rules.expectations if each.action is OnViolation.FAIL and counts[each.name]]

@@ -13,6 +13,7 @@ _OURS = "composed by Tidegate of the options of lake.yaml, in the place of a col
 #: Functions whose statements do not show how they begin, and why no text of a user is run in them unseen.
 KNOWN = {
     "platform/lake/spark/session.py command": "Tidegate's own commands",
+    "platform/lake/spark/session.py select": "its callers are looked at here",
     "platform/query/frame.py _name_tables": "makes a temporary view of a text of Tidegate",
     "platform/query/frame.py _analyze_query": "a user's text, by one of the doors below",
     "platform/testing/lake.py sql": "the lake of a test of a user",
@@ -45,11 +46,11 @@ DOORS = {
 
 
 def test_each_statement_begins_as_one_that_reads_or_is_known() -> None:
-    found = {
-        f"{path} {function}"
-        for path, function, call in _calls("sql")
-        if ast.unparse(call.func).endswith("session.sql") and not _beginning(call.args[0]).startswith(READS)
-    }
+    statements = [
+        *((each, each[2].args[0]) for each in _calls("sql") if ast.unparse(each[2].func).endswith("session.sql")),
+        *((each, each[2].args[1]) for each in _calls("select") if ast.unparse(each[2].func) == "select"),
+    ]
+    found = {f"{path} {name}" for (path, name, _), text in statements if not _beginning(text).startswith(READS)}
     assert found == KNOWN.keys()
 
 

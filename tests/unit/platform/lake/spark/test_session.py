@@ -10,6 +10,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tidegate.platform.lake.spark import session
 from tidegate.platform.lake.spark.remote import SparkRemote
@@ -26,6 +27,15 @@ def test_functions_of_pyspark_need_no_jvm_where_a_session_of_its_own_is_the_firs
         F.lit(1)
     with session.isolated_session(SparkRemote.parse("sc://127.0.0.1:1", None)):
         assert isinstance(F.lit(1), Column)
+
+
+def test_a_query_is_not_sent_before_its_rows_are_asked_for() -> None:
+    """This session has no client."""
+    unopened: Any = object.__new__(ConnectSession)
+    frame: Any = session.select(unopened, "SELECT 1 AS n")
+    assert frame._plan._query == "SELECT 1 AS n"
+    classic = MagicMock()
+    assert session.select(classic, "SELECT 2") is classic.sql.return_value
 
 
 class _Calls:
