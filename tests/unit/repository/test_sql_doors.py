@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -47,8 +47,12 @@ DOORS = {
 
 def test_each_statement_begins_as_one_that_reads_or_is_known() -> None:
     statements = [
-        *((each, each[2].args[0]) for each in _calls("sql") if ast.unparse(each[2].func).endswith("session.sql")),
-        *((each, each[2].args[1]) for each in _calls("select") if ast.unparse(each[2].func) == "select"),
+        *(
+            (each, each[2].args[0])
+            for each in _calls_by_name()["sql"]
+            if ast.unparse(each[2].func).endswith("session.sql")
+        ),
+        *((each, each[2].args[1]) for each in _calls_by_name()["select"] if ast.unparse(each[2].func) == "select"),
     ]
     found = {f"{path} {name}" for (path, name, _), text in statements if not _beginning(text).startswith(READS)}
     assert found == KNOWN.keys()
@@ -56,24 +60,26 @@ def test_each_statement_begins_as_one_that_reads_or_is_known() -> None:
 
 def test_the_doors_for_texts_of_users_have_the_known_callers() -> None:
     for door, callers in DOORS.items():
-        assert {path for path, _, _ in _calls(door)} == callers
+        assert {path for path, _, _ in _calls_by_name()[door]} == callers
 
 
-def _calls(name: str) -> Iterator[tuple[str, str, ast.Call]]:
-    """Yield the calls of a function or method, each with its file and the innermost function that has it."""
+@cache
+def _calls_by_name() -> dict[str, list[tuple[str, str, ast.Call]]]:
+    """Return the calls of functions and methods by name, each with its file and the innermost function that has it."""
+    found: dict[str, list[tuple[str, str, ast.Call]]] = {}
     for part in ("platform", "assets", "sensors", "resources"):
         for path in sorted((ROOT / part).rglob("*.py")):
             tree = ast.parse(path.read_text())
             functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
             for call in ast.walk(tree):
-                if isinstance(call, ast.Call) and ast.unparse(call.func).rpartition(".")[2] == name:
-                    around = [
-                        function
-                        for function in functions
-                        if function.lineno <= call.lineno <= (function.end_lineno or 0)
-                    ]
-                    inner = max(around, key=lambda function_def: function_def.lineno, default=None)
-                    yield path.relative_to(ROOT).as_posix(), inner.name if inner else "", call
+                if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute | ast.Name):
+                    continue
+                around = [each for each in functions if each.lineno <= call.lineno <= (each.end_lineno or 0)]
+                inner = max(around, key=lambda function_def: function_def.lineno, default=None)
+                name = call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id
+                place = (path.relative_to(ROOT).as_posix(), inner.name if inner else "", call)
+                found.setdefault(name, []).append(place)
+    return found
 
 
 def _beginning(text: ast.expr) -> str:
