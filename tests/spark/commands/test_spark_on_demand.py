@@ -89,14 +89,11 @@ def test_a_lake_whose_server_is_there_only_for_work_loses_nothing(
         assert eventually(lambda: gone(started))
         assert f"stopped, because nobody used it for {_IDLE} s" in (home / LOG).read_text()
 
-        # Another run starts it, and after a kill the next one does.
-        rows = []
-        for _ in range(2):
-            with settings.open_lake() as handles:
-                rows.append(handles.delta.session.table("silver.seldom").count())
-                started = server_pid(home)
-                os.kill(started, signal.SIGKILL)
-        assert rows == [2, 2]
+        # Another run starts it. That the next one does so after a kill needs no Spark, and is a test of processes.
+        with settings.open_lake() as handles:
+            assert handles.delta.session.table("silver.seldom").count() == 2
+            started = server_pid(home)
+            os.kill(started, signal.SIGKILL)
         assert lake.sql("SELECT count(*) AS n FROM bronze.seldom")[0]["n"] == 3
     finally:
         for process in on_demand._started:
