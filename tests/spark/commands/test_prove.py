@@ -73,6 +73,16 @@ def moto(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     server.stop()
 
 
+@pytest.fixture
+def without_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a proof have a short course. Its tables and claims are those of every course.
+
+    Faults and kills are those of the whole proof, on the local AWS: neither names nor what S3 holds depend on them.
+    """
+    monkeypatch.setattr(run, "WAVES", (WAVES[0], WAVES[-1]))
+    monkeypatch.setattr(run, "QUICK_SEAMS", ())
+
+
 def prove(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, endpoint: str, key: str, **more: Any
 ) -> tuple[bool, dict[str, Any], str]:
@@ -136,6 +146,7 @@ def sql_names(lake: TestLake) -> set[tuple[str, str]]:
     }
 
 
+@pytest.mark.usefixtures("without_faults")
 def test_on_the_server_of_another_lake_no_name_is_read_or_changed(
     tidegate_lake: Callable[..., TestLake], kit: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,9 +159,6 @@ def test_on_the_server_of_another_lake_no_name_is_read_or_changed(
     assert ("bronze", "orders") in before
     monkeypatch.setenv(TOKEN, str(remote.token))
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    # Faults and kills are those of the other proofs: the names are those of every table in any course.
-    monkeypatch.setattr(run, "WAVES", (WAVES[0], WAVES[-1]))
-    monkeypatch.setattr(run, "QUICK_SEAMS", ())
     held, report, said = prove(tmp_path, monkeypatch, lake.stack.aws.endpoint, "test", spark_remote=remote.address)
     assert failures(report) == {
         "removed": "4 resources. Not checked: entries of its commits, which stay in the server's own table until they "
@@ -163,6 +171,7 @@ def test_on_the_server_of_another_lake_no_name_is_read_or_changed(
     assert [row["id"] for row in lake.lake.delta.session.sql("SELECT id FROM bronze.orders").collect()] == [1]
 
 
+@pytest.mark.usefixtures("without_faults")
 def test_on_moto_exactly_the_claims_fail_that_moto_does_not_hold(
     moto: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
