@@ -21,6 +21,7 @@ from tidegate.platform.core.schema.column_types import (
     Type,
 )
 from tidegate.platform.core.schema.names import MAX_FIELDS
+from tidegate.platform.core.schema.untyped_parts import UNTYPED, typed_fields, typed_or_text
 
 #: Bytes at the beginning of a file that hold its schema.
 HEAD_BYTES = 1 << 20
@@ -100,7 +101,7 @@ class AvroSchema:
         self._schema = schema
 
     def columns(self) -> list[Field]:
-        """Return the columns. A field that is always null is none.
+        """Return the columns that have a type.
 
         Raises:
             BadValue: the rows are not records, or a type has no type in a table. The message is the problem.
@@ -110,7 +111,7 @@ class AvroSchema:
         kind = self._type(self._schema, "", ())
         if not isinstance(kind, Struct):
             raise BadValue("its rows are not records; write them as records")
-        return list(kind.fields)
+        return list(typed_fields(kind.fields))
 
     def stated_columns(self) -> dict[str, StatedColumn]:
         """Return what the schema states of the columns of the row, by name."""
@@ -165,13 +166,13 @@ class AvroSchema:
             return []
         return [field for field in fields if isinstance(field, Mapping) and isinstance(field.get("name"), str)]
 
-    def _type(self, schema: Any, path: str, around: tuple[str, ...]) -> Type | None:
+    def _type(self, schema: Any, path: str, around: tuple[str, ...]) -> Type:
         item = self._single_schema(schema)
         if isinstance(item, list):
             return self._union(item, path, around)
         kind = item.get("type") if isinstance(item, Mapping) else None
         if kind == "null" or kind is None:
-            return None
+            return UNTYPED
         if found := _logical_type(item, kind, path):
             return found
         match kind:
@@ -193,9 +194,7 @@ class AvroSchema:
         for field in self._fields(record):
             inner = f"{path}.{field['name']}" if path else field["name"]
             self._count(inner)
-            kind = self._type(field.get("type"), inner, within)
-            if kind is not None:
-                found.append(Field(field["name"], kind))
+            found.append(Field(field["name"], self._type(field.get("type"), inner, within)))
         return Struct(tuple(found))
 
     def _count(self, path: str) -> None:
@@ -207,12 +206,12 @@ class AvroSchema:
             )
 
     def _element(self, schema: Any, path: str, around: tuple[str, ...]) -> Type:
-        return self._type(schema, f"{path}[]", _names_around("[]", path, around)) or Simple("string")
+        return self._type(schema, f"{path}[]", _names_around("[]", path, around))
 
-    def _union(self, members: Sequence[Any], path: str, around: tuple[str, ...]) -> Type | None:
+    def _union(self, members: Sequence[Any], path: str, around: tuple[str, ...]) -> Type:
         plain = [self._single_schema(member) for member in members]
         if not plain:
-            return None
+            return UNTYPED
         for numbers in (["int", "long"], ["float", "double"]):
             if sorted(map(str, members)) == numbers:
                 return Simple(_SIMPLE[numbers[1]])
@@ -220,7 +219,13 @@ class AvroSchema:
         for member in plain:
             name = f"member_{str(member.get('name') or member.get('type')).rsplit('.', 1)[-1].lower()}"
             self._count(f"{path}.{name}")
-            fields.append(Field(name, self._type(member, f"{path}.{name}", within) or Simple("string")))
+            kind = self._type(member, f"{path}.{name}", within)
+            if kind == Struct(()):
+                raise BadValue(
+                    f"column {path}.{name} is a record without fields, so nothing would show that a value is one; "
+                    "write it with a field"
+                )
+            fields.append(Field(name, typed_or_text(kind)))
         return Struct(tuple(fields))
 
 

@@ -19,13 +19,12 @@ from tidegate.platform.core.schema.column_types import (
     strip_ids,
     type_from_json,
 )
+from tidegate.platform.core.schema.untyped_parts import UNTYPED
 
 #: Metadata of a column that the server shows: a double would change one of its numbers.
 _EXACT = "tidegate.exact"
 
 _TEXT = Simple("string")
-#: The type of a column of CSV without a value, which is not a reason for any type.
-_NOTHING = Simple("void")
 _WHOLE, _FLOATING = Simple("long"), Simple("double")
 #: Digits of the largest `long`, and of the largest decimal.
 _WHOLE_DIGITS, _MAX_DIGITS = 19, 38
@@ -71,7 +70,7 @@ def narrowest_columns(shown: Iterable[Iterable[Field]]) -> list[Field]:
     The types do not depend on the order: each is the narrowest that holds the values of all, or text without values.
     """
     columns = [replace(field, type=_plain_type(field.type)) for field in _join_repeated_fields(shown)]
-    return [replace(field, type=_TEXT) if field.type == _NOTHING else field for field in columns]
+    return [replace(field, type=_TEXT) if field.type == UNTYPED else field for field in columns]
 
 
 def _join_repeated_fields(shown: Iterable[Iterable[Field]]) -> list[Field]:
@@ -92,8 +91,8 @@ def common_type(left: Type, right: Type) -> Type:
         kind = common_type(_plain_type(left), _plain_type(right))
         # One of the numbers would be another one as a double, and none is one as text.
         return _mark_exact(kind) if kind != _FLOATING and _is_number(kind) else _TEXT
-    if _NOTHING in (left, right):
-        other = right if left == _NOTHING else left
+    if UNTYPED in (left, right):
+        other = right if left == UNTYPED else left
         return other if isinstance(other, Simple | Decimal) else _TEXT  # a cell holds no other value
     match left, right:
         case Struct(fields), Struct(others):

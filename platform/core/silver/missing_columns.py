@@ -7,13 +7,12 @@ from difflib import get_close_matches
 from typing import TypeVar
 
 from tidegate.platform.core.config.silver import SilverSpec
-from tidegate.platform.core.schema.column_types import Field, Simple, fold_name, quote_name
+from tidegate.platform.core.schema.column_types import Field, fold_name, quote_name
 from tidegate.platform.core.schema.sql_types import parse_sql_type
+from tidegate.platform.core.schema.untyped_parts import UNTYPED
 from tidegate.platform.core.schema.value_encoding import encoding
 from tidegate.platform.core.silver.expression_types import LacksColumn, UnsuitableColumns
 
-#: The type of NULL. Spark finds the type of an expression by its other parts.
-UNTYPED = Simple("void")
 #: How alike two names are of which one is probably the other, misspelt: from 0 to 1.
 _MIN_SIMILARITY = 0.8
 #: The option that may name such a column without a type: others give the rows meanwhile. Without an order, rows would

@@ -17,11 +17,12 @@ from tidegate.platform.core.schema.comparable_values import is_comparable
 from tidegate.platform.core.schema.names import suggest_names
 from tidegate.platform.core.schema.sql_literal import parenthesize
 from tidegate.platform.core.schema.sql_types import parse_sql_type
+from tidegate.platform.core.schema.untyped_parts import UNTYPED
 from tidegate.platform.core.schema.value_encoding import NotEncoded, encoding
 from tidegate.platform.core.silver.expectations import Expectation, expectations
 from tidegate.platform.core.silver.expression_types import LacksColumn, TypesOf, UnsuitableColumns, entries, types_over
 from tidegate.platform.core.silver.history import History, history, recorded_history
-from tidegate.platform.core.silver.missing_columns import UNTYPED, awaited_encodings, with_nulls
+from tidegate.platform.core.silver.missing_columns import awaited_encodings, with_nulls
 from tidegate.platform.core.silver.presets import (
     Inserts,
     comparable_position,

@@ -10,9 +10,11 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tests.support.lakes.shuffled_rows import files_of, rows_of
+from tidegate.platform.core.infer.text_format import sniff_json
 from tidegate.platform.core.schema.names import SOURCE_COLUMNS
 from tidegate.platform.testing import TestLake
 
@@ -119,6 +121,104 @@ def test_types_follow_from_the_values_of_a_batch(module_lake: Callable[..., Test
     lake.put("both/4.json", '{"id": 4, "y": "n/a"}\n')
     kit.run(lake, "both")
     assert set(kit.bronze(lake, "both", "id, y")) >= {(3, "5"), (4, "n/a")}
+
+
+#: What a first file cannot say, by the field that has it: values of JSON, and the type that a later file says.
+UNTYPED = {
+    "nothing": ("null", "7", "bigint"),
+    "list": ("[]", "[7]", "array<bigint>"),
+    "nulls": ("[null, []]", "[[7]]", "array<array<bigint>>"),
+    "struct": ("{}", '{"a": 7}', "struct<a:bigint>"),
+    "inner": ('{"a": null, "b": {"c": []}}', '{"a": 7}', "struct<a:bigint>"),
+    "items": ('[{"a": null}, {}]', '[{"a": 7}]', "array<struct<a:bigint>>"),
+}
+#: Those of Parquet and Avro, which declare them: the type that is declared, and a value.
+DECLARED: dict[str, tuple[pa.DataType, Any, Any, Any]] = {
+    "nothing": (pa.null(), None, pa.int64(), 7),
+    "list": (pa.list_(pa.null()), [], pa.list_(pa.int64()), [7]),
+    "inner": (pa.struct([("a", pa.null())]), {"a": None}, pa.struct([("a", pa.int64())]), {"a": 7}),
+    "items": (
+        pa.list_(pa.struct([("a", pa.null()), ("b", pa.int64())])), [{"a": None, "b": 1}],
+        pa.list_(pa.struct([("a", pa.int64()), ("b", pa.int64())])), [{"a": 7, "b": 1}],
+    ),
+    "map": (pa.map_(pa.string(), pa.null()), [("k", None)], pa.map_(pa.string(), pa.string()), [("k", "v")]),
+}  # fmt: skip
+
+
+def test_what_a_first_file_cannot_say_waits_without_its_rows(module_lake: Callable[..., TestLake], kit: Any) -> None:
+    names = ("lines", "strict", "only", "registered", "loaded")
+    lake = module_lake(
+        [
+            {"name": "lines", "prefix": "lines/", "silver": {"keys": ["id"], "order": "at", "every": 60}},
+            {"name": "strict", "prefix": "strict/", "schema": "strict"},
+            {"name": "only", "prefix": "only/"},
+            {"name": "registered", "prefix": "registered/"},
+            {"name": "loaded", "prefix": "loaded/", "mode": "load"},
+        ],
+        discovery=False,
+    )
+
+    def line(number: int, place: int) -> str:
+        fields = ", ".join(f'"{name}": {values[place]}' for name, values in UNTYPED.items())
+        return f'{{"id": {number}, "at": {number}, "text": "", "s": {{"a": 1, "b": {{"c": null}}}}, {fields}}}\n'
+
+    def declared(number: int, place: int) -> pa.Table:
+        columns = {name: pa.array([column[place + 1], None], column[place]) for name, column in DECLARED.items()}
+        return pa.table({"id": [number, number + 1], **columns})
+
+    def types(table: str) -> dict[str, str]:
+        rows = kit.query(lake, "DESCRIBE {t}", t=kit.location(lake, table))
+        return {row["col_name"]: row["data_type"] for row in rows if not row["col_name"].startswith(("_", "#"))}
+
+    # The first batch.
+    for table in ("lines", "strict"):
+        lake.put(f"{table}/1.json", line(1, 0))
+    lake.put("only/1.json", '{"inner": {"a": null}, "list": []}\n')
+    for table in ("registered", "loaded"):
+        lake.put(f"{table}/1.parquet", kit.parquet(declared(1, 0)))
+    for table in names:
+        kit.run(lake, table)
+    text = {"id": "bigint", "at": "bigint", "text": "string", "s": "struct<a:bigint>"}
+    inferred = sniff_json(line(1, 0).encode(), whole=True).columns
+    assert {name: kind.replace("`", "").replace(": ", ":") for name, kind in inferred.items()} == text
+    assert types("lines") == types("strict") == text
+    assert types("only") == {}
+    some = {"id": "bigint", "items": "array<struct<b:bigint>>", "map": "map<string,string>"}
+    assert types("registered") == types("loaded") == some
+    assert kit.bronze(lake, "loaded", "id, map['k'], size(map), items[0].b") == [(1, None, 1, 1), (2, None, None, None)]
+    kit.merge(lake, "lines")
+    assert kit.silver(lake, "lines", "id, text, s.a") == [(1, "", 1)]
+
+    # The second batch says the types, in one file of several.
+    lake.put("lines/2.json", line(2, 0))
+    lake.put("lines/3.json", line(3, 1))
+    lake.put("strict/2.json", line(2, 0))
+    lake.put("only/2.json", '{"inner": {"a": 7}, "list": [7], "id": 2}\n')
+    for table in ("registered", "loaded"):
+        lake.put(f"{table}/2.parquet", kit.parquet(declared(3, 0)))
+        lake.put(f"{table}/3.parquet", kit.parquet(declared(5, 2)))
+    for table in names:
+        kit.run(lake, table)
+        assert {status for status, _ in kit.fate(lake, table).values()} == {"committed"}, kit.fate(lake, table)
+    assert types("lines") == text | {name: kind for name, (*_, kind) in UNTYPED.items()}
+    assert types("strict") == text
+    assert types("only") == {"id": "bigint", "inner": "struct<a:bigint>", "list": "array<bigint>"}
+    assert kit.bronze(lake, "only", "inner.a, list, id") == [(7, [7], 2), (None, None, None)]
+    columns = "id, text, nothing, list, nulls, struct.a, inner.a, items[0].a"
+    first, said = (1, "", *[None] * 6), (3, "", 7, [7], [[7]], 7, 7, 7)
+    # In a column that has a type by now, an empty list is one.
+    second = (2, "", None, [], [None, []], None, None, None)
+    assert kit.bronze(lake, "lines", columns) == [first, second, said]
+    kit.merge(lake, "lines")
+    assert kit.silver(lake, "lines", columns) == [first, second, said]
+    everything = {"nothing": "bigint", "list": "array<bigint>", "inner": "struct<a:bigint>"}
+    for table in ("registered", "loaded"):
+        assert types(table) == some | everything | {"items": "array<struct<b:bigint,a:bigint>>"}
+        found = kit.bronze(lake, table, "id, nothing, list, inner.a, items[0].a, items[0].b, map['k']")
+        assert found == [
+            (1, *[None] * 4, 1, None), (2, *[None] * 6), (3, *[None] * 4, 1, None), (4, *[None] * 6),
+            (5, 7, [7], 7, 7, 1, "v"), (6, *[None] * 6),
+        ]  # fmt: skip
 
 
 @pytest.mark.seeds(1, 40)

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from tidegate.platform.core.errors import BadParquet
 from tidegate.platform.core.schema.column_types import MAX_DIGITS, Array, Decimal, Field, Map, Simple, Struct, Type
+from tidegate.platform.core.schema.untyped_parts import UNTYPED, typed_part
 
 _SIMPLE: dict[pa.DataType, str] = {
     pa.bool_(): "boolean",
@@ -36,6 +37,8 @@ _UINT64 = Decimal(20, 0)
 def table_type(kind: Any, column: str) -> Type:
     """Return the type of a table's column for a Parquet column, of the file itself or of its copy.
 
+    Nulls have the type `UNTYPED`.
+
     Raises:
         BadParquet: no type of a table holds its values.
     """
@@ -49,7 +52,9 @@ def table_type(kind: Any, column: str) -> Type:
         return Simple("timestamp" if kind.tz else "timestamp_ntz")
     if pa.types.is_fixed_size_binary(kind):
         return Simple("binary")
-    if pa.types.is_time(kind) or is_uuid(kind) or pa.types.is_null(kind):
+    if pa.types.is_null(kind):
+        return UNTYPED
+    if pa.types.is_time(kind) or is_uuid(kind):
         return Simple("string")
     if pa.types.is_uint64(kind):
         return _UINT64
@@ -98,8 +103,18 @@ def copied_type(kind: Any) -> Any:
     if pa.types.is_map(kind):
         return pa.map_(copied_type(kind.key_type), copied_type(kind.item_type))
     if pa.types.is_struct(kind):
-        return pa.struct([pa.field(child.name, copied_type(child.type)) for child in kind])
+        return pa.struct([pa.field(kind[place].name, copied_type(kind[place].type)) for place in typed_places(kind)])
     return kind
+
+
+def has_type(kind: Any) -> bool:
+    """Return whether an Arrow type is more than nulls, and lists and structs of them (`untyped_parts.py`)."""
+    return typed_part(table_type(kind, "")) is not None
+
+
+def typed_places(kind: Any) -> list[int]:
+    """Return the places of the fields of a struct that its copy has. If none has a type, nulls are of text."""
+    return [place for place, child in enumerate(kind) if has_type(child.type)] or list(range(kind.num_fields))
 
 
 def is_list(kind: pa.DataType) -> bool:

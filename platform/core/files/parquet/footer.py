@@ -17,6 +17,7 @@ from tidegate.platform.core.files.parquet.arrow_types import leaf_paths, table_t
 from tidegate.platform.core.files.parquet.spark_support import why_copied
 from tidegate.platform.core.schema.column_statistics import is_personal
 from tidegate.platform.core.schema.column_types import Field, Simple, Type, fold_name
+from tidegate.platform.core.schema.untyped_parts import typed_part
 
 MAGIC = b"PAR1"
 _TRAILER = 8
@@ -176,13 +177,13 @@ def _parse(footer: bytes, *, data_end: int) -> Footer:
         int96 = flat is not None and flat.physical_type == "INT96"
         kind = Simple("timestamp") if int96 else _type(arrow_field, flat)
         # A column that has no values yet says nothing of its type: it joins the table with a file that has some.
-        if not pa.types.is_null(arrow_field.type):
-            fields.append(Field(arrow_field.name, kind))
+        if (typed := typed_part(kind)) is not None:
+            fields.append(Field(arrow_field.name, typed))
             if flat is not None:
                 bounds.append(column_bounds(arrow_field.name, kind, groups, leaf, bounded=not int96))
         leaf += len(paths)
     if not fields:
-        raise BadParquet("no column of it has a type, because all values are null")
+        raise BadParquet("no column of it has a type, because all values are null; write its columns with types")
     return Footer(metadata.num_rows, tuple(fields), why_copied(metadata, schema), *_join_bounds(bounds))
 
 

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tidegate.platform.core.errors import BadParquet
-from tidegate.platform.core.files.parquet.arrow_types import copied_type, is_list, is_uuid
+from tidegate.platform.core.files.parquet.arrow_types import copied_type, has_type, is_list, is_uuid, typed_places
 from tidegate.platform.core.files.parquet.spark_support import MAX_ROW_BYTES
 
 #: Exit code where the file cannot be copied.
@@ -36,7 +36,7 @@ def write_copy(source: Path, target: Path, renames: Mapping[str, str]) -> None:
     """Write the copy: same columns and rows, in types, encodings and a codec that Spark reads.
 
     Nanoseconds become microseconds, unsigned numbers the next wider type, times and UUIDs text, half floats floats;
-    columns that hold nothing but nulls of no type are left out.
+    columns and fields that hold nothing but nulls of no type, or lists and structs of these, are left out.
 
     Args:
         source: the file.
@@ -51,7 +51,7 @@ def write_copy(source: Path, target: Path, renames: Mapping[str, str]) -> None:
         file = pq.ParquetFile(source, coerce_int96_timestamp_unit="us")
         int96 = _int96(file)
         _require_microseconds(source, int96)
-        names = [field.name for field in file.schema_arrow if not pa.types.is_null(field.type)]
+        names = [field.name for field in file.schema_arrow if has_type(field.type)]
         uuids = _uuids(file)
         schema = pa.schema(
             [
@@ -146,10 +146,12 @@ def _cast(array: Any, kind: Any) -> Any:
     if is_uuid(source):
         return _uuid_texts(array)
     if pa.types.is_struct(source):
-        parts = [_cast(part, kind.field(index).type) for index, part in enumerate(array.flatten())]
+        flat = array.flatten()
+        parts = [_cast(flat[place], field.type) for place, field in zip(typed_places(source), kind, strict=True)]
         return pa.StructArray.from_arrays(parts, fields=list(kind), mask=array.is_null())
     if is_list(source) and pa.types.is_nested(source.value_type):
-        plain = array.cast(pa.list_(source.value_type))
+        # Arrow's own cast leaves out some nulls that have no type.
+        plain = array if pa.types.is_list(source) else array.cast(pa.list_(source.value_type))
         return pa.ListArray.from_arrays(plain.offsets, _cast(plain.values, kind.value_type), mask=plain.is_null())
     return array.cast(kind)
 

@@ -151,7 +151,7 @@ class RowReadersTest {
         "{\"id\": 1, \"more\": 2}|more",
         "{\"more\": 0, \"id\": 1}|more",
         "{\"more\": \"\"}|more",
-        "{\"p\": {\"a\": 1, \"b\": [{}, {\"c\": null}]}}|p.b",
+        "{\"p\": {\"a\": 1, \"b\": [{}, {\"c\": \"\"}]}}|p.b",
         "{\"p\": {\"in\": {\"x\": 1, \"z\": 1}}, \"id\": 1}|p.in.z",
         "{\"many\": [{\"y\": 1}, {\"w\": 1}, {\"w\": 2}]}|many.w",
         "{\"named\": {\"k\": {\"y\": 1, \"w\": 1}}}|named.k.w",
@@ -167,6 +167,14 @@ class RowReadersTest {
     reader.read(row(line));
     assertEquals("unknown: " + unknown, reader.bad);
     assertTrue(reader.unknown);
+  }
+
+  @Test
+  void anObjectOfNullsIsKeptWhereWhatNoColumnTakesIsRescued() {
+    JsonRows reader = new JsonRows(StructType.fromDDL("id bigint"), new String[0], "unknown", "UTC", true);
+    reader.read(row("{\"id\": 1, \"x\": {\"a\": null}}"));
+    assertNull(reader.bad);
+    assertEquals("{\"x\":{\"a\": null}}", reader.rescued.object());
   }
 
   @Test

@@ -52,7 +52,7 @@ public final class AvroFiles implements DeclaredFormat {
   @Override
   public StructType columns(SourceInput file) throws IOException {
     try (DataFileReader<GenericRecord> reader = open(file)) {
-      return (StructType) root(reader).type();
+      return TypedColumns.of((StructType) root(reader).type());
     }
   }
 
@@ -77,7 +77,7 @@ public final class AvroFiles implements DeclaredFormat {
   /**
    * A column, or a part of a column.
    *
-   * @param type in Spark; null where the column is null in every row
+   * @param type in Spark, of every value that the schema declares: nulls have the type of nulls
    * @param value makes a value of Spark's of Avro's, which is not null
    */
   private record Column(DataType type, UnaryOperator<Object> value) {
@@ -98,15 +98,11 @@ public final class AvroFiles implements DeclaredFormat {
     Column record(Schema schema, String above) {
       bound.enter(schema.getFullName(), above);
       StructType type = new StructType();
-      List<Integer> places = new ArrayList<>();
       List<Column> fields = new ArrayList<>();
       for (Schema.Field field : schema.getFields()) {
         Column column = column(field.schema(), bound.field(above, field.name()));
-        if (column.type() != null) {
-          type = type.add(field.name(), column.type());
-          places.add(field.pos());
-          fields.add(column);
-        }
+        type = type.add(field.name(), column.type());
+        fields.add(column);
       }
       bound.leave(schema.getFullName());
       return new Column(
@@ -114,7 +110,7 @@ public final class AvroFiles implements DeclaredFormat {
           given -> {
             Object[] found = new Object[fields.size()];
             for (int i = 0; i < found.length; i++) {
-              found[i] = fields.get(i).of(((IndexedRecord) given).get(places.get(i)));
+              found[i] = fields.get(i).of(((IndexedRecord) given).get(i));
             }
             return new GenericInternalRow(found);
           });
@@ -129,7 +125,7 @@ public final class AvroFiles implements DeclaredFormat {
         }
       }
       return switch (schema.getType()) {
-        case NULL -> new Column(null, UnaryOperator.identity());
+        case NULL -> new Column(DataTypes.NullType, UnaryOperator.identity());
         case BOOLEAN -> new Column(DataTypes.BooleanType, UnaryOperator.identity());
         case INT -> new Column(DataTypes.IntegerType, UnaryOperator.identity());
         case LONG -> new Column(DataTypes.LongType, UnaryOperator.identity());
@@ -138,16 +134,10 @@ public final class AvroFiles implements DeclaredFormat {
         case STRING, ENUM -> new Column(DataTypes.StringType, AvroFiles::text);
         case BYTES, FIXED -> new Column(DataTypes.BinaryType, AvroFiles::bytes);
         case RECORD -> record(schema, name);
-        case ARRAY -> array(element(schema.getElementType(), name + "[]"));
-        case MAP -> map(element(schema.getValueType(), name + "[]"));
+        case ARRAY -> array(column(schema.getElementType(), name + "[]"));
+        case MAP -> map(column(schema.getValueType(), name + "[]"));
         case UNION -> union(schema, name);
       };
-    }
-
-    /** A type within a list or a map has to be one. */
-    private Column element(Schema schema, String name) {
-      Column found = column(schema, name);
-      return found.type() == null ? new Column(DataTypes.StringType, found.value()) : found;
     }
 
     private static Column array(Column element) {
@@ -171,7 +161,7 @@ public final class AvroFiles implements DeclaredFormat {
     private Column union(Schema schema, String name) {
       List<Schema> members = schema.getTypes().stream().filter(member -> member.getType() != Schema.Type.NULL).toList();
       if (members.isEmpty()) {
-        return new Column(null, UnaryOperator.identity());
+        return new Column(DataTypes.NullType, UnaryOperator.identity());
       }
       if (members.size() == 1) {
         return column(members.get(0), name);
@@ -188,9 +178,9 @@ public final class AvroFiles implements DeclaredFormat {
       for (Schema member : members) {
         String field = "member_" + member.getName().toLowerCase(Locale.ROOT);
         int branch = schema.getTypes().indexOf(member);
-        fields[branch] = element(member, bound.field(name, field));
+        fields[branch] = column(member, bound.field(name, field));
         places[branch] = type.size();
-        type = type.add(field, fields[branch].type());
+        type = type.add(field, member(fields[branch].type(), name + "." + field));
       }
       int width = type.size();
       GenericData data = new GenericData();
@@ -202,6 +192,15 @@ public final class AvroFiles implements DeclaredFormat {
             found[places[branch]] = fields[branch].of(given);
             return new GenericInternalRow(found);
           });
+    }
+
+    /** Returns the type of a field for one type of several: which of them a value has is a value, too. */
+    private static DataType member(DataType type, String name) {
+      if (type instanceof StructType struct && struct.isEmpty()) {
+        throw new BadFile(
+            "column " + name + " is a record without fields, so nothing would show that a value is one; write it with a field");
+      }
+      return TypedColumns.orText(type);
     }
 
     private static boolean areNumbers(List<Schema> members, Schema.Type narrow, Schema.Type wide) {

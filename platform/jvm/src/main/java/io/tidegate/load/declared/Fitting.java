@@ -63,7 +63,8 @@ final class Fitting {
             each(map.keyArray(), file.keyType(), key), each(map.valueArray(), file.valueType(), item));
       };
     }
-    return number(from, to);
+    // What has no type says nothing, also in a column of another shape.
+    return TypedColumns.hasType(from) ? number(from, to) : value -> null;
   }
 
   private static UnaryOperator<Object> struct(StructType file, StructType table) {

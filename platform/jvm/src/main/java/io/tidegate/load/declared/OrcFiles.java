@@ -56,7 +56,7 @@ public final class OrcFiles implements DeclaredFormat {
   @Override
   public StructType columns(SourceInput file) throws IOException {
     try (Reader reader = open(file)) {
-      return columns(reader);
+      return TypedColumns.of(columns(reader));
     }
   }
 

@@ -14,6 +14,7 @@ import io.tidegate.load.rows.TableColumns;
 import java.io.IOException;
 import java.io.Serializable;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -216,7 +217,9 @@ public final class JsonInference {
     private static boolean hasValue(DataType type) {
       return type instanceof ArrayType array
           ? hasValue(array.elementType())
-          : type instanceof StructType struct ? !struct.isEmpty() : !type.equals(DataTypes.NullType);
+          : type instanceof StructType struct
+              ? Arrays.stream(struct.fields()).anyMatch(field -> hasValue(field.dataType()))
+              : !type.equals(DataTypes.NullType);
     }
 
     /** Returns the sides that the object loses. Null if something else than new fields is against it. */

@@ -64,6 +64,7 @@ public final class JsonRows extends JsonLineReader {
       places.put(pathColumns[i], i);
     }
     this.watch = new JsonWatch(JsonShape.of(columns), places, inFile);
+    this.watch.rescues = rescues;
     this.refusal = refusal;
     JSONOptions options = new JSONOptions(Map$.MODULE$.<String, String>empty(), timeZone, "_tidegate_corrupt");
     this.factory = strict(options);

@@ -44,6 +44,9 @@ final class JsonWatch extends EveryToken {
   /** The names of columns that take every spelling of their name, by its form. */
   Map<String, String> spellings = Map.of();
 
+  /** Whether an object of nulls is a value: what no column takes is kept as it is written. */
+  boolean rescues;
+
   private final JsonShape root;
   private final Map<String, Integer> pathColumns;
   private final String[] inFile;
@@ -155,7 +158,7 @@ final class JsonWatch extends EveryToken {
     names[depth] = name;
     pathColumn = -1;
     if (unknownAt > 0) {
-      hasValue = true;
+      hasValue |= rescues;
       hasNameless |= name.isEmpty();
       return;
     }

@@ -93,6 +93,53 @@ class AvroFilesTest {
   }
 
   @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "{'type':'array','items':'null'} | ",
+        "{'type':'array','items':{'type':'array','items':['null']}} | ",
+        "['null',{'type':'record','name':'r','fields':[{'name':'a','type':'null'}]}] | ",
+        "{'type':'record','name':'r','fields':[]} | ",
+        "{'type':'record','name':'r','fields':[{'name':'a','type':'null'},{'name':'b','type':'int'}]} | STRUCT<b: INT>",
+        "{'type':'array','items':{'type':'record','name':'r','fields':[{'name':'a','type':'null'},{'name':'b','type':'int'}]}} | ARRAY<STRUCT<b: INT>>",
+        "{'type':'map','values':'null'} | MAP<STRING, STRING>",
+        "{'type':'map','values':{'type':'record','name':'r','fields':[{'name':'a','type':'null'}]}} | MAP<STRING, STRUCT<a: STRING>>",
+        "['int','string',{'type':'array','items':'null'}] | STRUCT<member_int: INT, member_string: STRING, member_array: ARRAY<STRING>>"
+      })
+  void whatHasNoTypeIsNotAColumnNorAPartOfOne(String type, String column) throws IOException {
+    String expected = column == null ? "" : StructType.fromDDL("x " + column).sql();
+    StructType found = columns(written(type.replace('\'', '"')));
+    assertEquals(expected, column == null ? found.toDDL() : found.sql());
+  }
+
+  @Test
+  void whatHasNoTypeIsReadAsWhatTheTableHas() throws IOException {
+    byte[] list = written("{\"type\":\"array\",\"items\":\"null\"}", Arrays.asList(), Arrays.asList((Object) null));
+    List<Object> lists = values(list, "x array<bigint>");
+    assertEquals(List.of(0, 1), lists.stream().map(value -> ((ArrayData) value).numElements()).toList());
+    assertTrue(((ArrayData) lists.get(1)).isNullAt(0));
+    assertEquals(Arrays.asList(null, null), values(list, "x bigint"), "nothing is said, so nothing contradicts the table");
+    Map<String, Object> entries = Collections.singletonMap("k", null);
+    MapData map = (MapData) values(written("{\"type\":\"map\",\"values\":\"null\"}", entries), "x map<string, string>").get(0);
+    assertEquals(text("k"), map.keyArray().getUTF8String(0));
+    assertTrue(map.valueArray().isNullAt(0));
+    String type = "{\"type\":\"record\",\"name\":\"r\",\"fields\":[{\"name\":\"a\",\"type\":\"null\"},{\"name\":\"b\",\"type\":\"int\"}]}";
+    GenericRecord inner = new GenericData.Record(new Schema.Parser().parse(type));
+    inner.put("b", 5);
+    InternalRow struct = (InternalRow) values(written(type, inner), "x struct<a: bigint, b: int>").get(0);
+    assertTrue(struct.isNullAt(0));
+    assertEquals(5, struct.getInt(1));
+  }
+
+  @Test
+  void aRecordWithoutFieldsIsNotOneTypeOfSeveral() throws IOException {
+    byte[] body = written("[\"int\",{\"type\":\"record\",\"name\":\"gone\",\"fields\":[]}]");
+    String refusal = assertThrows(BadFile.class, () -> columns(body)).getMessage();
+    assertTrue(refusal.startsWith("column x.member_gone is a record without fields"), refusal);
+  }
+
+  @ParameterizedTest
   @ValueSource(
       strings = {
         "{'type':'fixed','name':'d','size':12,'logicalType':'duration'}",

@@ -175,6 +175,18 @@ class OrcFilesTest {
   }
 
   @Test
+  void aStructWithoutFieldsIsNotAColumnNorAPartOfOne() throws IOException {
+    byte[] body =
+        written(
+            "struct<a:struct<>,l:array<struct<>>,s:struct<n:struct<>,b:int>>",
+            (batch, row) -> ((LongColumnVector) ((StructColumnVector) batch.cols[2]).fields[1]).vector[row] = 3);
+    assertEquals(StructType.fromDDL("s struct<b: int>").sql(), columns(body).sql());
+    Object[] row = rows(body, "a bigint, s struct<n: string, b: int>").get(0);
+    assertEquals(3, ((InternalRow) row[1]).getInt(1));
+    assertTrue(((InternalRow) row[1]).isNullAt(0));
+  }
+
+  @Test
   void listsAndMapsKeepTheirElements() throws IOException {
     byte[] body =
         written(

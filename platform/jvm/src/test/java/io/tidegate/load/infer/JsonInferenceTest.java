@@ -1,7 +1,9 @@
 package io.tidegate.load.infer;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.tidegate.load.json.JsonRows;
 import io.tidegate.load.request.LoadRequest;
 import io.tidegate.load.rows.SuppressionTest;
 import io.tidegate.load.rows.TableColumns;
@@ -158,6 +160,39 @@ class JsonInferenceTest {
   }
 
   @Test
+  void aRowIsRefusedForAFieldWithoutAColumnExactlyIfAValueInItHasAType() {
+    Random chance = new Random(249);
+    JsonRows rows = new JsonRows(StructType.fromDDL("id bigint, s struct<a: bigint>"), new String[0], "unknown", "UTC", false);
+    int typed = 0;
+    for (int n = 0; n < 2_000; n++) {
+      String value = value(chance, 3);
+      boolean hasValue = value.contains("\"\"") || value.contains("5");
+      List<String> lines = List.of("{\"x\": " + value + "}");
+      boolean hasType = !columns(asked(new StructType(), List.of()), List.of(), 10, lines).isEmpty();
+      // A list and an object in one place are text, as two types are.
+      assertTrue(hasType == hasValue || (hasType && value.contains("[") && value.contains("{")), value);
+      typed += hasValue ? 1 : 0;
+      for (String line : List.of("{\"id\": 1, \"x\": " + value + "}", "{\"id\": 1, \"s\": {\"a\": 2, \"x\": " + value + "}}")) {
+        rows.read(new GenericInternalRow(new Object[] {UTF8String.fromString(line)}));
+        assertEquals(hasValue, rows.unknown, line);
+        assertEquals(hasValue, rows.bad != null, line);
+        assertEquals(1L, rows.values[0], line);
+      }
+    }
+    assertTrue(typed > 200 && typed < 1_800, "values of both kinds: " + typed);
+  }
+
+  private static String value(Random chance, int levels) {
+    int kind = chance.nextInt(levels == 0 ? 6 : 10);
+    List<String> inner = new ArrayList<>();
+    for (int i = chance.nextInt(3); kind > 5 && i > 0; i--) {
+      inner.add((kind % 2 == 0 ? "" : "\"abc".substring(0, i + 1) + "\": ") + value(chance, levels - 1));
+    }
+    String all = String.join(", ", inner);
+    return kind > 5 ? kind % 2 == 0 ? "[" + all + "]" : "{" + all + "}" : new String[] {"null", "[]", "{}", "null", "\"\"", "5"}[kind];
+  }
+
+  @Test
   void aDoubleThatWouldChangeANumberIsText() {
     assertEquals("a string,b bigint,c double", inferred("{\"a\": 12345678901234567, \"b\": 12345678901234567, \"c\": 1}", "{\"a\": 0.5, \"c\": 0.1}"));
     assertEquals("a string", inferred("{\"a\": 0.33333333333333333333}"));
@@ -193,14 +228,15 @@ class JsonInferenceTest {
   @Test
   void whatNoColumnCanTakeForItsNameHasNoSay() {
     String[] lines = {
-      "{\"id\": 1, \"n\": 5, \"_deleted\": null, \"_order\": [], \"_metadata\": {}}", "{\"n\": \"x\", \"_DELETED\": 1}",
-      "{\"n\": \"y\", \"_tidegate_x\": {\"a\": null}}", "{\"n\": 6, \"_key\": \"k\", \"s\": {\"_deleted\": true}}",
+      "{\"id\": 1, \"n\": 5, \"_deleted\": null, \"_order\": [], \"_metadata\": {\"a\": [{\"b\": null}]}}", "{\"n\": \"x\", \"_DELETED\": 1}",
+      "{\"n\": \"y\", \"_tidegate_x\": {\"a\": \"\"}}", "{\"n\": 6, \"_key\": \"k\", \"s\": {\"_deleted\": true}}",
       "{\"n\": \"z\", \"_Key\": \"k\"}"
     };
     List<String> reserved = List.of("_deleted", "_order", "_key");
     assertEquals("_key string,id bigint,n bigint,s struct<_deleted: boolean>", inferred(StructType.fromDDL("_key string"), reserved, lines));
     // Where what no column takes is kept as text, no row is bad for a name.
-    assertEquals("_deleted bigint,_key string,id bigint,n string,s struct<_deleted: boolean>", inferred(Arrays.copyOf(lines, 4)));
+    String all = "_deleted bigint,_key string,_tidegate_x struct<a: string>,id bigint,n string,s struct<_deleted: boolean>";
+    assertEquals(all, inferred(Arrays.copyOf(lines, 4)));
   }
 
   @Test
