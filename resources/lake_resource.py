@@ -23,7 +23,8 @@ from tidegate.platform.lake.lake import Lake, open_lake
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark.provider import SparkProvider
 from tidegate.platform.lake.spark.remote import REMOTE, SparkRemote
-from tidegate.platform.lake.spark.session import hide_token_in_errors, release
+from tidegate.platform.lake.spark.server_choice import ServerChoice
+from tidegate.platform.lake.spark.session import hide_token_in_errors, own_session, release
 from tidegate.platform.lake.spark.token_source import TOKEN, TokenSource
 from tidegate.resources.aws_resource import AwsResource
 
@@ -107,16 +108,23 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
         spark = SparkRemote.named_or_default(_resolve(self.spark_remote), _resolve(self.spark_token), source)
         return Settings(Path(self.lake_yaml), spark, self.aws.aws, dict(os.environ))
 
-    def open(self) -> Lake:
-        """Open handles for one run. Spark is connected at its first use, and its session ends with the run."""
+    def open(self, table: str = "") -> Lake:
+        """Open handles for one run. Spark is connected at its first use, and its session ends with the run.
+
+        Args:
+            table: the key of the table that the run is for. With several Spark servers, a table has one of them.
+        """
         settings = self.settings
         config = settings.config()
-        server = settings.spark_server(config)
+        server = settings.spark_server(config, table)
         if not server.is_always_there:
             self._servers.append(server)
 
         def connect() -> SparkSession:
             remote = server.obtain()
+            if isinstance(server, ServerChoice):  # A session that this process shares may be one of another server.
+                self._made.append((own_session(remote), remote))
+                return self._made[-1][0]
             # PySpark's own class asks the JVM before it has made its first session.
             before = ConnectSession.getActiveSession()
             with hide_token_in_errors(remote):
@@ -161,9 +169,9 @@ class LakeResource(dg.ConfigurableResource):  # type: ignore[type-arg]
             self._servers.pop().release()
 
     @contextmanager
-    def open_lake(self) -> Iterator[Lake]:
+    def open_lake(self, table: str = "") -> Iterator[Lake]:
         """Open handles with a Spark session of their own (see `Settings.open_lake`)."""
-        with self.settings.open_lake() as lake:
+        with self.settings.open_lake(table) as lake:
             yield lake
 
 

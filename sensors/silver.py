@@ -8,6 +8,7 @@ import dagster as dg
 from tidegate.assets.keys import LakeNames
 from tidegate.assets.presentation.check_events import result_of
 from tidegate.assets.private_dagster import last_check_executions
+from tidegate.assets.runs.tags import server_tags
 from tidegate.assets.silver.export_check import EXPORT_CHECK
 from tidegate.assets.silver.report import MARK
 from tidegate.platform.core.config.lake import LakeConfig
@@ -60,23 +61,24 @@ def silver_request(
         return Verdict(dg.SkipReason(f"the last merge of silver.{spec.name} failed; the next is tried in {left:.0f} s"))
     everything = dg.SkipReason(f"silver.{spec.name} holds everything that bronze has recorded")
     try:
-        with lake.open_lake() as handles:
+        with lake.open_lake(spec.table_key.encode()) as handles:
             table = handles.table(spec.table_key.encode())
             if _is_unchanged(table, held):
                 return Verdict(everything, held)
             if not handles.delta.server.is_always_there:
                 return _ask_without_spark(instance, names, table, spec)
+            home = server_tags(handles.delta.server, spec.table_key.encode())
             recorded = table.ledger.clock().n
             work = pending_merge(handles, spec)
             if work is None and is_behind(handles.delta, handles.store, spec):
-                return Verdict(_export_request(instance, job, spec))
+                return Verdict(_export_request(instance, job, spec, home))
             if work is not None and (why := why_silver_rests(handles.config, handles.store.losses, spec.name)):
                 return Verdict(dg.SkipReason(why))
     except (SparkUnreachable, BronzeGone, GenerationRetired) as error:
         return Verdict(dg.SkipReason(str(error)))
     if work is None:
         return Verdict(everything, f"{table.birth.generation}:{recorded}" if table.birth and recorded else "")
-    return Verdict(dg.RunRequest(tags={"tidegate/silver": f"{work.mark or 0}..{work.n}"}))
+    return Verdict(dg.RunRequest(tags={"tidegate/silver": f"{work.mark or 0}..{work.n}", **home}))
 
 
 def _ask_without_spark(instance: dg.DagsterInstance, names: LakeNames, table: Table, spec: TableSpec) -> Verdict:
@@ -90,7 +92,7 @@ def _ask_without_spark(instance: dg.DagsterInstance, names: LakeNames, table: Ta
         return Verdict(dg.SkipReason(f"bronze.{spec.name} has no batch"))
     if n == held and (_silver_exists(table) or not (made and "dagster/uri" in made.metadata)):
         if spec.exports and not _was_exported(instance, asset):
-            return Verdict(_export_request(instance, job, spec))
+            return Verdict(_export_request(instance, job, spec, {}))
         return Verdict(dg.SkipReason(f"silver.{spec.name} holds everything that bronze has recorded"), mark)
     if why := why_silver_rests(lake.config, lake.store.losses, spec.name):
         return Verdict(dg.SkipReason(why))
@@ -130,12 +132,14 @@ def _was_exported(instance: dg.DagsterInstance, asset: dg.AssetKey) -> bool:
     return result is None or result.passed
 
 
-def _export_request(instance: dg.DagsterInstance, job: str, spec: TableSpec) -> dg.RunRequest | dg.SkipReason:
+def _export_request(
+    instance: dg.DagsterInstance, job: str, spec: TableSpec, more: dict[str, str]
+) -> dg.RunRequest | dg.SkipReason:
     last = instance.get_run_records(dg.RunsFilter(job_name=job), limit=1)
     left = end_time(last[0]) + EXPORT_PACE - time.time() if last else 0.0
     if left > 0:
         return dg.SkipReason(f"silver.{spec.name} has changes to export; the next run is requested in {left:.0f} s")
-    return dg.RunRequest(tags={"tidegate/silver": "export"})
+    return dg.RunRequest(tags={"tidegate/silver": "export", **more})
 
 
 def _is_unchanged(table: Table, held: str) -> bool:

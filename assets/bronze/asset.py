@@ -67,7 +67,7 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
         run = context.op_execution_context
         if not context.has_partition_key:
             with readable_failure():
-                handles = lake.open()
+                handles = lake.open(context.partition_keys[0])
             work = partial(_work_off_one_of_several, run, names, handles, config)
             yield from run_backfill(run, names, handles, partial(page_of, config), work)
             # Every table has its own evaluations. A result of the step would have no partition.
@@ -75,7 +75,7 @@ def build_bronze(config: LakeConfig) -> dg.AssetsDefinition:
             return
         page = page_of(config, context.partition_key)
         with readable_failure():
-            report = work_off(run, names, lake.open().table(context.partition_key), page)
+            report = work_off(run, names, lake.open(context.partition_key).table(context.partition_key), page)
         for event in report.events(page) if page else []:
             context.log_event(event)
         checks = [report.quarantine_check(names.bronze)] if page else report.checks(names.bronze)

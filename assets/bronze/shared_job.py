@@ -52,7 +52,7 @@ def build_shared_job(config: LakeConfig) -> dg.JobDefinition:
     )
     @with_lake(names.resource)
     def bronze_shared(context: dg.OpExecutionContext, config: SharedTables, lake: LakeResource) -> Iterator[Any]:
-        handles, until = lake.open(), time.monotonic() + SECONDS
+        handles, until = lake.open(next(iter(config.tables), "")), time.monotonic() + SECONDS
         shared = SharedRun(
             work=lambda table: work_off(context, names, handles.table(table), page(table), prefix=f"{table}: "),
             held=lambda table: _has_own_run(context.instance, names, table),

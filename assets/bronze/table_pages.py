@@ -40,8 +40,10 @@ def build_page_checks(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     )
     @with_lake(names.resource)
     def bronze_tables(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
-        handles, wanted = lake.open(), context.selected_asset_check_keys
-        for page in sorted({key.asset_key for key in wanted}):
+        wanted = context.selected_asset_check_keys
+        pages = sorted({key.asset_key for key in wanted})
+        handles = lake.open(specs[pages[0]].table_key.encode())
+        for page in pages:
             key = specs[page].table_key.encode()
             report = table_report(handles.table(key), [], previous_report(context.instance, page))
             yield from (

@@ -33,7 +33,9 @@ def build_advice(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec)
     )
     def advice(lake: LakeResource) -> dg.MaterializeResult[Any]:
         prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
-        objects = stored_objects(lake.open(), spec.table_key.encode(), reports.configuration or "")
+        objects = stored_objects(
+            lake.open(spec.table_key.encode()), spec.table_key.encode(), reports.configuration or ""
+        )
         sums, whole = sums_of_all(with_ends(objects, reports.months), OF, reports.depth)
         found = advice_for(sums, prices, reports.months, reports.classes)
         options = {"months": reports.months, "to": ",".join(reports.classes)}

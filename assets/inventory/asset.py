@@ -49,7 +49,7 @@ def _cost(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec) -> dg.
         "at the prices of AWS's price list.",
     )
     def cost(lake: LakeResource) -> dg.MaterializeResult[Any]:
-        opened = lake.open()
+        opened = lake.open(spec.table_key.encode())
         prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
         objects = stored_objects(opened, spec.table_key.encode(), reports.configuration or "")
         sums, whole = sums_of_all(objects, OF, reports.depth)

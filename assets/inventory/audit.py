@@ -25,7 +25,7 @@ def build_audit(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec) 
         "Which objects are not encrypted, not replicated, noncurrent, or unknown to the lake's tables.",
     )
     def audit(lake: LakeResource) -> dg.MaterializeResult[Any]:
-        found = audit_of(lake.open(), spec.table_key.encode(), reports.configuration or "")
+        found = audit_of(lake.open(spec.table_key.encode()), spec.table_key.encode(), reports.configuration or "")
         return dg.MaterializeResult(metadata=audit_metadata(found, report_command("audit", spec, reports)))
 
     return audit

@@ -28,7 +28,7 @@ def build_growth(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec)
     )
     def growth(lake: LakeResource) -> dg.MaterializeResult[Any]:
         months, configuration = reports.forecast_months, reports.configuration or ""
-        found = growth_of(lake.open(), spec.table_key.encode(), months, configuration, keep=True)
+        found = growth_of(lake.open(spec.table_key.encode()), spec.table_key.encode(), months, configuration, keep=True)
         command = report_command("forecast", spec, reports, months=months)
         return dg.MaterializeResult(metadata=growth_metadata(found, months, command))
 

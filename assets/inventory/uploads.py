@@ -32,7 +32,7 @@ def build_uploads(names: LakeNames, spec: TableSpec, reports: StorageReportsSpec
     )
     def uploads(lake: LakeResource) -> dg.MaterializeResult[Any]:
         prices = read_prices(folder_of(lake.lake_yaml) / path for path in reports.prices)
-        buckets = inventoried_buckets(lake.open(), spec.table_key.encode())
+        buckets = inventoried_buckets(lake.open(spec.table_key.encode()), spec.table_key.encode())
         found = uploads_report(MultipartUploads(lake.settings.aws.client("s3")), buckets, DAYS)
         command = report_command("uploads", spec, reports, days=DAYS)
         return dg.MaterializeResult(metadata=uploads_metadata(found, prices, command))

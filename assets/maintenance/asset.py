@@ -78,7 +78,7 @@ def _bronze(config: LakeConfig) -> dg.AssetsDefinition:
     @with_lake(names.resource)
     def maintained_bronze(context: dg.AssetExecutionContext, config: MaintenanceConfig, lake: LakeResource) -> Any:
         table = context.partition_key
-        work = partial(maintain_bronze, lake.open(), table)
+        work = partial(maintain_bronze, lake.open(table), table)
         yield from _run(context, config, work, partial(writes, RunTables(context.instance), table))
 
     return maintained_bronze
@@ -106,7 +106,9 @@ def _silver(names: LakeNames, spec: TableSpec) -> dg.AssetsDefinition:
             # These runs do not have the pool, because their config or the requests choose their tables.
             return is_rebuild(run, names, f"silver.{spec.name}") or is_forgetting(run, names)
 
-        yield from _run(context, config, partial(maintain_silver, lake.open(), spec.name), writes)
+        yield from _run(
+            context, config, partial(maintain_silver, lake.open(spec.table_key.encode()), spec.name), writes
+        )
 
     return maintained
 

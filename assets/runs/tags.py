@@ -1,4 +1,6 @@
-"""Tags of runs of bronze."""
+"""Tags of runs."""
+
+from tidegate.platform.lake.spark.provider import SparkProvider
 
 #: The tag of runs that the intake sensor requested. They process the inbox and need not list the prefix.
 TRIGGER_TAG = "tidegate/trigger"
@@ -11,4 +13,13 @@ RECONCILE = "reconcile"
 BACKFILL = "backfill"
 #: The tag of a run that lists: the last key that it reached. A repetition resumes after it. Empty at the end.
 LISTED_TAG = "tidegate/listed-to"
+#: The tag of runs that sensors request where there are several Spark servers: the server of the run's tables, as
+#: sc://host:port. `dagster.yaml` limits how many runs a server has at once.
+SERVER_TAG = "tidegate/server"
 ALLOW_REMOVALS_TAG = "tidegate/allow-removals"
+
+
+def server_tags(server: SparkProvider, table: str) -> dict[str, str]:
+    """Return the tag with the Spark server of a table's run. There is none if all tables have one server."""
+    name = server.server_of(table)
+    return {SERVER_TAG: name} if name else {}

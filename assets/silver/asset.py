@@ -72,7 +72,7 @@ def _build(names: LakeNames, spec: TableSpec) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, lake: LakeResource
     ) -> Iterator[dg.MaterializeResult[Any] | dg.AssetCheckResult]:
         with readable_failure():
-            handles = lake.open()
+            handles = lake.open(spec.table_key.encode())
             try:
                 with discreet_errors(spec):
                     merged = merge_table(handles, spec, RunLog(context.log).info)

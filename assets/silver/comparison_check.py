@@ -53,8 +53,9 @@ def build_comparisons(config: LakeConfig) -> list[dg.AssetChecksDefinition]:
     )
     @with_lake(names.resource)
     def silver_comparison(context: dg.AssetCheckExecutionContext, lake: LakeResource) -> Iterator[dg.AssetCheckResult]:
-        handles = lake.open()
-        for asset in sorted(key.asset_key for key in context.selected_asset_check_keys):
+        assets = sorted(key.asset_key for key in context.selected_asset_check_keys)
+        handles = lake.open(specs[assets[0]].table_key.encode())
+        for asset in assets:
             yield equals_bronze(handles, specs[asset], asset, context.instance)
 
     return [silver_comparison]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -22,6 +23,11 @@ COLD_HINTS = 10
 COLD_SMALL_HINTS, COLD_BYTES = 100, 16 << 20
 #: Tables of one shared run. With more, each table would save little and the last one would wait long.
 MAX_SHARED_TABLES = 50
+
+
+def _same_server(table: str) -> str:
+    """Return nothing: all tables have the same server."""
+    return ""
 
 
 @dataclass
@@ -66,6 +72,7 @@ def find_due_tables(
     max_runs: int,
     after: str,
     alone: Collection[str] = (),
+    server_of: Callable[[str], str] = _same_server,
     has_time: Callable[[], bool] = lambda: True,
 ) -> DueTables:
     """Return tour the inbox until the due tables need as many runs as may be requested, or time is up. Pure.
@@ -80,10 +87,11 @@ def find_due_tables(
         max_runs: how many runs the due tables may need.
         after: the folder after which the tour begins.
         alone: tables that failed recently, each of which gets a run of its own.
+        server_of: as for `assign_runs`.
         has_time: called after each table. Returns whether there is time for another.
     """
     due_tables = DueTables(last=after)
-    runs = RunCount(alone)
+    runs = RunCount(alone, server_of)
     for backlog in tour:
         awake = backlog.folder not in held and backlog.rests <= now
         due = backlog.hints > 0 and awake and is_ready(backlog, config, now)
@@ -120,36 +128,50 @@ class RunCount:
 
     Args:
         alone: tables that failed recently, as for `assign_runs`.
+        server_of: as for `assign_runs`.
     """
 
-    def __init__(self, alone: Collection[str] = ()) -> None:
-        self._alone, self._own, self._cold = alone, 0, 0
+    def __init__(self, alone: Collection[str] = (), server_of: Callable[[str], str] = _same_server) -> None:
+        self._alone, self._server_of = alone, server_of
+        self._own, self._cold = 0, Counter[str]()
 
     def add(self, backlog: Backlog, max_runs: int) -> bool:
         """Count a due table, unless it needs a run more than `max_runs`. Returns whether it was counted."""
-        cold = _is_cold(backlog, self._alone)
-        own, cold_tables = self._own + (not cold), self._cold + cold
-        if own + -(-cold_tables // MAX_SHARED_TABLES) > max_runs:
+        own, cold = self._own, self._cold.copy()
+        if _is_cold(backlog, self._alone):
+            cold[self._server_of(backlog.folder)] += 1
+        else:
+            own += 1
+        if own + sum(map(_shared_runs, cold.values())) > max_runs:
             return False
-        self._own, self._cold = own, cold_tables
+        self._own, self._cold = own, cold
         return True
 
 
-def assign_runs(due: Sequence[Backlog], alone: Collection[str] = ()) -> RunAssignment:
+def assign_runs(
+    due: Sequence[Backlog], alone: Collection[str] = (), server_of: Callable[[str], str] = _same_server
+) -> RunAssignment:
     """Decide which tables share a run. Pure.
 
     Args:
         due: the backlogs of the due tables.
         alone: tables that failed recently. They run alone so that another failure does not end a shared run.
+        server_of: returns the Spark server of a table. A run has one server, so only tables of one server share a run.
     """
-    cold = [backlog.folder for backlog in due if _is_cold(backlog, alone)]
-    if len(cold) < 2:
-        return RunAssignment([backlog.folder for backlog in due])
-    shared = set(cold)
-    runs = -(-len(cold) // MAX_SHARED_TABLES)
-    hot = [backlog.folder for backlog in due if backlog.folder not in shared]
+    cold: dict[str, list[str]] = {}
+    for backlog in due:
+        if _is_cold(backlog, alone):
+            cold.setdefault(server_of(backlog.folder), []).append(backlog.folder)
+    groups = [tables for tables in cold.values() if len(tables) > 1]
+    sharing = {table for tables in groups for table in tables}
+    own = [backlog.folder for backlog in due if backlog.folder not in sharing]
     # Dealt out in order, so that the tables that became due first are first in their runs.
-    return RunAssignment(hot, [cold[start::runs] for start in range(runs)])
+    runs = [(tables, _shared_runs(len(tables))) for tables in groups]
+    return RunAssignment(own, [tables[start::number] for tables, number in runs for start in range(number)])
+
+
+def _shared_runs(tables: int) -> int:
+    return -(-tables // MAX_SHARED_TABLES)
 
 
 def _is_cold(backlog: Backlog, alone: Collection[str]) -> bool:

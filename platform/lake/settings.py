@@ -71,27 +71,40 @@ class Settings:
         """
         return load_lake(self.lake_yaml, self.environ)
 
-    def spark_server(self, config: LakeConfig) -> SparkProvider:
-        """Return where the Spark server of a session comes from: the environment, or lake.yaml if that names none."""
-        if self.spark.named or config.spark.start == "always":
+    def spark_server(self, config: LakeConfig, table: str = "") -> SparkProvider:
+        """Return where the Spark server of a session comes from: the environment, or lake.yaml if that names none.
+
+        Args:
+            table: the key of the table that the session is for. With several servers, a table has one of them.
+        """
+        if self.spark.named or (config.spark.start == "always" and not config.spark.servers):
             return self.spark
         # Here, because `tidegate infer` reads these settings and needs no Spark.
         from tidegate.platform.lake.spark.on_demand import ServerOnDemand
         from tidegate.platform.lake.spark.server_command import ServerByCommand
 
+        if config.spark.servers:
+            from tidegate.platform.lake.spark.server_choice import ServerChoice
+
+            servers = [SparkRemote.parse(each, self.spark.token, self.spark.source) for each in config.spark.servers]
+            return ServerChoice(servers, table) if len(servers) > 1 else servers[0]
         if config.spark.command is not None:
             return ServerByCommand(config.spark.command, self.environ)
         return ServerOnDemand(config.spark, self.lake_yaml, self.environ, config.secret_variables)
 
     @contextmanager
-    def open_lake(self) -> Iterator[Lake]:
-        """Open handles with a Spark session of their own, for processes that outlive a Spark server. It is closed."""
+    def open_lake(self, table: str = "") -> Iterator[Lake]:
+        """Open handles with a Spark session of their own, for processes that outlive a Spark server. It is closed.
+
+        Args:
+            table: as for `spark_server`.
+        """
         # Here, because `tidegate infer` reads these settings and needs no Spark.
         from tidegate.platform.lake.lake import open_lake
         from tidegate.platform.lake.spark.session import isolated_session
 
         config = self.config()
-        server = self.spark_server(config)
+        server = self.spark_server(config, table)
         with ExitStack() as stack:
             stack.callback(server.release)
 

@@ -8,7 +8,7 @@ import dagster as dg
 
 from tidegate.assets.keys import BRONZE_JOB, SHARED_JOB, LakeNames
 from tidegate.assets.runs.held_tables import shared_config
-from tidegate.assets.runs.tags import TABLE_TAG, TRIGGER_TAG
+from tidegate.assets.runs.tags import TABLE_TAG, TRIGGER_TAG, server_tags
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.intake.due_tables import MAX_RUNS, DueTables, assign_runs, find_due_tables
@@ -27,7 +27,7 @@ def bronze_requests(
         after: the inbox folder at which the last tour ended.
         until: when to stop, by `time.monotonic`. At least one table is read in any case.
     """
-    names = LakeNames.from_config(lake.config)
+    names, server = LakeNames.from_config(lake.config), lake.delta.server
     runs = table_runs(instance, names, (TRIGGER_TAG, "sensor"), now)
     due_tables = find_due_tables(
         lake.store.inbox.walk_backlogs(after),
@@ -37,11 +37,13 @@ def bronze_requests(
         max_runs=MAX_RUNS - runs.tagged,
         after=after,
         alone=runs.failures,
+        server_of=server.server_of,
         has_time=lambda: time.monotonic() < until,
     )
-    assignment = assign_runs(due_tables.due, runs.failures)
-    own = [_request_own_run(names, table, runs) for table in assignment.own]
-    return due_tables, [*own, *(_shared_run_request(names, tables) for tables in assignment.shared)]
+    assignment = assign_runs(due_tables.due, runs.failures, server.server_of)
+    own = [_request_own_run(names, table, runs, server_tags(server, table)) for table in assignment.own]
+    shared = [_shared_run_request(names, tables, server_tags(server, tables[0])) for tables in assignment.shared]
+    return due_tables, [*own, *shared]
 
 
 def tables_in_backoff(runs: TableRuns, config: LakeConfig, now: float) -> set[str]:
@@ -53,13 +55,13 @@ def tables_in_backoff(runs: TableRuns, config: LakeConfig, now: float) -> set[st
     }
 
 
-def _request_own_run(names: LakeNames, table: str, runs: TableRuns) -> dg.RunRequest:
-    tags = {TRIGGER_TAG: "sensor", TABLE_TAG: names.label(table)}
+def _request_own_run(names: LakeNames, table: str, runs: TableRuns, more: dict[str, str]) -> dg.RunRequest:
+    tags = {TRIGGER_TAG: "sensor", TABLE_TAG: names.label(table), **more}
     if table in runs.failures:
         tags[FAILURES_TAG] = str(runs.failures[table].number)
     return dg.RunRequest(job_name=names.name(BRONZE_JOB), partition_key=table, tags=tags)
 
 
-def _shared_run_request(names: LakeNames, tables: list[str]) -> dg.RunRequest:
+def _shared_run_request(names: LakeNames, tables: list[str], more: dict[str, str]) -> dg.RunRequest:
     config = shared_config(names, tables)
-    return dg.RunRequest(job_name=names.name(SHARED_JOB), run_config=config, tags={TRIGGER_TAG: "sensor"})
+    return dg.RunRequest(job_name=names.name(SHARED_JOB), run_config=config, tags={TRIGGER_TAG: "sensor", **more})

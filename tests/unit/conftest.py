@@ -18,6 +18,8 @@ from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.definitions import build_definitions
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.lake.lake_root.inbox import Backlog
+from tidegate.platform.lake.spark.provider import SparkProvider
+from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.local.instance_config import instance_config
 from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
@@ -58,6 +60,7 @@ class Paper:
         self.resource = LakeResource(lake_yaml=str(path), spark_remote="sc://127.0.0.1:1", aws=AwsResource())
         self.definitions: dg.Definitions = build_definitions(self.config, self.resource)
         self.inbox: list[Backlog] = []
+        self.server: SparkProvider = SparkRemote.parse("sc://127.0.0.1:1")
         self.names = LakeNames.from_config(self.config)
 
     def hint(self, table: str) -> None:
@@ -74,11 +77,11 @@ def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], P
     """Make lakes on paper, by their names in Dagster."""
     made: dict[str, Paper] = {}
 
-    def opened(resource: LakeResource) -> SimpleNamespace:
+    def opened(resource: LakeResource, table: str = "") -> SimpleNamespace:
         lake = made[resource.lake_yaml]
         log = SimpleNamespace(place_of=lambda at: f"{at:.0f}")
         store = SimpleNamespace(inbox=SimpleNamespace(walk_backlogs=lambda after: iter(lake.inbox)), intake_log=log)
-        return SimpleNamespace(store=store, config=lake.config)
+        return SimpleNamespace(store=store, config=lake.config, delta=SimpleNamespace(server=lake.server))
 
     def make(name: str) -> Paper:
         lake = Paper(tmp_path / f"lake{name and '-'}{name}.yaml", name)

@@ -239,18 +239,21 @@ def _findings(
 
 
 def _check_server(using: Client, config: LakeConfig, store: LakeStore, *, reachable: bool) -> Iterator[Finding]:
-    """Yield the findings of the Spark server and of what only it knows. A server without work is not started."""
+    """Yield the findings of each Spark server and of what only one knows. A server without work is not started."""
     server = using.settings.spark_server(config)
     try:
-        remote = server.find()
-        if remote is None:
+        remotes = server.find()
+        if not remotes:
             detail = f"{server.describe()}. What only Spark knows was not checked"
             yield Finding(Check.SPARK_START, "Spark", True, detail)
             return
-        spark = list(check_spark(remote, store, using.explain, config.lake.commits))
-        yield from spark
-        if reachable and all(finding.ok for finding in spark):
-            yield from check_silver(remote, store, config.tables)
+        usable = []
+        for remote in remotes:
+            spark = list(check_spark(remote, store, using.explain, config.lake.commits))
+            yield from spark
+            usable += [remote] if all(finding.ok for finding in spark) else []
+        if reachable and usable:
+            yield from check_silver(usable[0], store, config.tables)
             if config.catalog:
                 with using.open_lake() as opened:
                     yield from check_glue(opened, config.catalog, using.settings.aws.quick_client("glue"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -31,7 +31,9 @@ from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.log_stores import LOG_STORE_CLASS, LOG_STORE_S3, LOG_STORE_S3A
-from tidegate.platform.lake.spark.session import probe
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
+from tidegate.platform.lake.spark.session import isolated_session, probe
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS, other_values, server_settings
 
 _CLASSIC = "io.delta.storage.S3DynamoDBLogStore"
@@ -80,15 +82,7 @@ def _tables(opened: Lake) -> tuple[list[str], list[str]]:
 
 
 def _examine_tables(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding]:
-    server = str(opened.delta.remote)
-    buckets = [*opened.config.buckets, opened.store.bucket]
-    commits = opened.config.lake.commits
-    yield make_finding(Check.SPARK_LOG_STORE, server, lambda: check_store(opened.delta, buckets, commits))
-    yield make_finding(Check.SPARK_COMMITS, server, lambda: check_commits(opened.delta, commits))
-    yield make_finding(Check.SPARK_LISTING, server, lambda: check_listing(opened.delta))
-    yield make_finding(Check.SPARK_SETTINGS, server, lambda: check_settings(server_settings(opened.delta.remote)))
-    yield make_finding(Check.SPARK_STREAM, server, lambda: check_stream(opened.delta))
-    yield make_finding(Check.SPARK_JARS, server, lambda: check_jars(opened.delta, probe(opened.delta.remote)))
+    yield from _examine_servers(opened)
     uses = uses_commit_table(opened.delta)
     about, entries = _find_commit_table(opened.delta, aws) if uses else _look_for_commit_table(opened, aws)
     yield about
@@ -102,6 +96,34 @@ def _examine_tables(opened: Lake, aws: Aws, *, repair: bool) -> Iterator[Finding
             settle = partial(settle_newest, opened.delta, doctor, location, used=uses)
             yield make_finding(Check.LOG_REPAIR, name, partial(_repair, doctor, location, settle))
         yield from doctor.examine(name, location)
+
+
+def _examine_servers(opened: Lake) -> Iterator[Finding]:
+    """Yield the findings of each Spark server of the lake, first of the one that is used for the logs."""
+    buckets, commits = [*opened.config.buckets, opened.store.bucket], opened.config.lake.commits
+    own = opened.delta.remote
+    yield from _examine_server(opened.delta, buckets, commits)
+    for remote in opened.delta.server.find():
+        if remote != own:
+            yield from _examine_other_server(remote, buckets, commits)
+
+
+def _examine_server(delta: Delta, buckets: Sequence[str], commits: Commits) -> Iterator[Finding]:
+    server = str(delta.remote)
+    yield make_finding(Check.SPARK_LOG_STORE, server, lambda: check_store(delta, buckets, commits))
+    yield make_finding(Check.SPARK_COMMITS, server, lambda: check_commits(delta, commits))
+    yield make_finding(Check.SPARK_LISTING, server, lambda: check_listing(delta))
+    yield make_finding(Check.SPARK_SETTINGS, server, lambda: check_settings(server_settings(delta.remote)))
+    yield make_finding(Check.SPARK_STREAM, server, lambda: check_stream(delta))
+    yield make_finding(Check.SPARK_JARS, server, lambda: check_jars(delta, probe(delta.remote)))
+
+
+def _examine_other_server(remote: SparkRemote, buckets: Sequence[str], commits: Commits) -> Iterator[Finding]:
+    try:
+        with isolated_session(remote) as session:
+            yield from _examine_server(Delta(remote, lambda: session), buckets, commits)
+    except SparkUnreachable as error:
+        yield Finding(Check.SPARK_ANSWERS, str(remote), False, str(error))
 
 
 def _find_commit_table(delta: Delta, aws: Aws) -> tuple[Finding, CommitTable | None]:

@@ -79,10 +79,10 @@ class ServerOnDemand:
             raise
         return self._found
 
-    def find(self) -> SparkRemote | None:
+    def find(self) -> list[SparkRemote]:
         """Return the server if it runs. It then does not end before `release`."""
         if self._users is None and not self.home.is_taken:
-            return None
+            return []
         try:
             self._begin_use(_MOMENT)
             self._found = self._find_ready()
@@ -90,7 +90,12 @@ class ServerOnDemand:
             self._found = None
         if self._found is None:
             self.release()
-        return self._found
+            return []
+        return [self._found]
+
+    def server_of(self, table: str) -> str:
+        """Return nothing: all tables have the same server."""
+        return ""
 
     def release(self) -> None:
         """Let the server end once nobody else uses it."""

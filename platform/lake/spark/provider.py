@@ -1,7 +1,7 @@
 """Where the Spark server of a session comes from.
 
-A server that is always there is a `SparkRemote`, one that is started for work a `ServerOnDemand`, and one that a
-command of the user starts or names a `ServerByCommand`.
+A server that is always there is a `SparkRemote`, and the one of several that a table has a `ServerChoice`. One that is
+started for work is a `ServerOnDemand`, and one that a command of the user starts or names a `ServerByCommand`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ class SparkProvider(Protocol):
             SparkUnreachable: it could not be started. The message says why.
         """
 
-    def find(self) -> SparkRemote | None:
-        """Return the server if there is one, which is then there until `release`. It is never started."""
+    def find(self) -> list[SparkRemote]:
+        """Return the servers that there are, which are then there until `release`. None is started."""
+
+    def server_of(self, table: str) -> str:
+        """Return the server that a table has while all answer, as host and port. Empty unless there are several."""
 
     def release(self) -> None:
         """End the use of the server. May be called again."""

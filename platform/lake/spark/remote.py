@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote
 
-from tidegate.platform.core.errors import BadSetting
+from tidegate.platform.core.spark_address import SparkAddress
 from tidegate.platform.lake.spark.token_source import TOKEN, TokenSource
 
 #: A variable of PySpark's own client, as `TOKEN`: an environment that works for Tidegate works for any PySpark client.
 REMOTE = "SPARK_REMOTE"
 _DEFAULT = "sc://localhost:15002"
-_EXAMPLE = "write sc://host:port, or sc://host:443/;use_ssl=true"
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,7 +22,7 @@ class SparkRemote:
         address: `sc://host:port` with PySpark's parameters if any, but without a token.
         token: the token that the server requires; None if it requires none, or if `source` has it.
         source: where the token is read at each connection.
-        named: whether somebody named it. Otherwise it is the default, and `spark` of lake.yaml counts.
+        named: whether the environment named it. Otherwise it is the default, and `spark` of lake.yaml counts.
     """
 
     address: str
@@ -38,26 +37,10 @@ class SparkRemote:
         Raises:
             BadSetting: the text is not such an address. The message does not repeat the text.
         """
-        base, *parameters = text.split(";")
-        try:
-            parts = urlsplit(base)
-            right = parts.scheme == "sc" and bool(parts.hostname) and parts.path in ("", "/") and parts.port != 0
-        except ValueError:
-            right = False
-        if not right or parts.username is not None or parts.query or parts.fragment:
-            raise BadSetting(f"{REMOTE} is not an address of a Spark Connect server: {_EXAMPLE}")
-        kept = []
-        for parameter in parameters:
-            name, equals, value = parameter.partition("=")
-            if not equals or "=" in value:
-                raise BadSetting(
-                    f"a parameter of {REMOTE} is not name=value, with %3D for a = in the value: {_EXAMPLE}"
-                )
-            if name == "token":
-                token, source = unquote(value), None
-            else:
-                kept.append(parameter)
-        return cls(";".join([f"{base.rstrip('/')}/", *kept]) if kept else base.rstrip("/"), token or None, source)
+        address = SparkAddress.parse(text, REMOTE)
+        if address.token is not None:
+            token, source = address.token, None
+        return cls(address.text, token or None, source)
 
     @classmethod
     def from_environ(cls, environ: Mapping[str, str]) -> SparkRemote:
@@ -86,9 +69,13 @@ class SparkRemote:
         """Return this server: it is always there, by somebody else's work."""
         return self
 
-    def find(self) -> SparkRemote:
+    def find(self) -> list[SparkRemote]:
         """Return this server: it is always there, by somebody else's work."""
-        return self
+        return [self]
+
+    def server_of(self, table: str) -> str:
+        """Return nothing: all tables have this server."""
+        return ""
 
     def release(self) -> None:
         """Do nothing: it runs whether it is used or not."""

@@ -60,9 +60,13 @@ class ServerByCommand:
             self._found = remote
         return self._found
 
-    def find(self) -> SparkRemote | None:
+    def find(self) -> list[SparkRemote]:
         """Return the server that the command has printed for this session, if it was asked for."""
-        return self._found
+        return [] if self._found is None else [self._found]
+
+    def server_of(self, table: str) -> str:
+        """Return nothing: each session has the server that the command prints for it."""
+        return ""
 
     def release(self) -> None:
         """Let the next session have a server of its own. The command says when this one ends."""

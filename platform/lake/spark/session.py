@@ -218,29 +218,42 @@ def release(session: SparkSession, remote: SparkRemote, deadline: float = 5.0) -
     connected.stop()
 
 
+def own_session(remote: SparkRemote) -> SparkSession:
+    """Return a new session, which the caller closes.
+
+    PySpark's `getOrCreate` never returns this session, and finds its active and default sessions as they were. It
+    would return a session of this process, which may be one of another server.
+
+    Raises:
+        SparkUnreachable: see `hide_token_in_errors`.
+    """
+    with hide_token_in_errors(remote):
+        session = ConnectSession(connection=remote.url)
+    # PySpark's builder sets it. Without it, `pyspark.sql.functions` look for a JVM in this process.
+    os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+    return cast(SparkSession, session)
+
+
 @contextmanager
 def isolated_session(remote: SparkRemote) -> Iterator[SparkSession]:
-    """Yield a new session, closed afterwards.
+    """Yield a session of its own, closed afterwards.
 
-    PySpark's `getOrCreate` never returns this session, and finds its active and default sessions as they were. Its
-    builder would leave a closed session as the active session of this thread, and PySpark replaces no such session:
-    each run of this process would open another session and leave it open.
+    PySpark's builder would leave a closed session as the active session of this thread, and PySpark replaces no such
+    session: each run of this process would open another session and leave it open.
 
     Raises:
         SparkUnreachable: see `probe`.
     """
     probe(remote)
-    with hide_token_in_errors(remote):
-        session = ConnectSession(connection=remote.url)
-    # PySpark's builder sets it. Without it, `pyspark.sql.functions` look for a JVM in this process.
-    os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+    session = own_session(remote)
+    client = cast(ConnectSession, session).client
     try:
-        yield cast(SparkSession, session)
+        yield session
     finally:
         # A client whose server was restarted is closed, and one whose server is gone would retry for ten minutes;
         # neither may hide what happened.
         with suppress(SparkUnreachable, PySparkException):
-            if not session.client.is_closed:
+            if not client.is_closed:
                 probe(remote)
-                session.client.release_session()
-        session.client.close()
+                client.release_session()
+        client.close()

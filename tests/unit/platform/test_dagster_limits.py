@@ -28,7 +28,7 @@ from tidegate.assets.bronze.backfill_run import MAX_TABLES
 from tidegate.assets.keys import SHARED_JOB, LakeNames
 from tidegate.assets.runs import long_runs
 from tidegate.assets.runs.held_tables import PARTITION_TAG, TURN_TAG, shared_config
-from tidegate.assets.runs.tags import TABLE_TAG
+from tidegate.assets.runs.tags import SERVER_TAG, TABLE_TAG
 from tidegate.platform.cli.main import app
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.definitions import build_definitions
@@ -222,7 +222,8 @@ def test_the_limits_of_the_file_are_in_force(instance: dg.DagsterInstance) -> No
     assert config.run_queue_config is not None
     assert config.run_queue_config.max_concurrent_runs == SHIPPED["concurrency"]["runs"]["max_concurrent_runs"]
     assert config.run_queue_config.tag_concurrency_limits == [
-        {"key": "dagster/partition", "value": {"applyLimitPerUniqueValue": True}, "limit": 1}
+        {"key": "dagster/partition", "value": {"applyLimitPerUniqueValue": True}, "limit": 1},
+        {"key": SERVER_TAG, "value": {"applyLimitPerUniqueValue": True}, "limit": 4},
     ]
     assert config.pool_config.default_pool_limit == 1
     assert str(config.pool_config.pool_granularity and config.pool_config.pool_granularity.value) == "run"
@@ -281,7 +282,7 @@ def plain_instance() -> Iterator[dg.DagsterInstance]:
 def test_the_file_begins_with_dagster_s_own_launcher_and_queue(plain_instance: dg.DagsterInstance) -> None:
     assert type(plain_instance.run_launcher) is dg.DefaultRunLauncher
     assert type(plain_instance.run_coordinator) is dg.QueuedRunCoordinator
-    assert "tidegate" not in json.dumps(SHIPPED), "no process of Dagster needs our package"
+    assert "tidegate" not in json.dumps(SHIPPED).replace(SERVER_TAG, ""), "no process of Dagster needs our package"
     config = plain_instance.get_concurrency_config().run_queue_config
     assert config is not None
     assert config.tag_concurrency_limits == SHIPPED["concurrency"]["runs"]["tag_concurrency_limits"]
@@ -397,8 +398,8 @@ def test_every_limit_names_the_invariant_that_it_serves() -> None:
     assert len(invariants) == 12
     found = limits()
     assert set(found) == {
-        "max_concurrent_runs", "tag_concurrency_limits[0]", "default_limit", "enabled", "start_timeout_seconds",
-        "max_runtime_seconds", "max_resume_run_attempts", "free_slots_after_run_end_seconds",
+        "max_concurrent_runs", "tag_concurrency_limits[0]", "tag_concurrency_limits[1]", "default_limit", "enabled",
+        "start_timeout_seconds", "max_runtime_seconds", "max_resume_run_attempts", "free_slots_after_run_end_seconds",
     }  # fmt: skip
     for name, line in found.items():
         comment = comment_above(line)

@@ -36,6 +36,8 @@ from tidegate.platform.intake.due_tables import DueTables
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.lake.lake_root.inbox import Backlog
 from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.server_choice import ServerChoice
 from tidegate.resources.lake_resource import LakeResource
 from tidegate.sensors.intake import run_requests
 from tidegate.sensors.intake import sensor as intake
@@ -427,7 +429,8 @@ def test_a_tick_with_thousands_of_waiting_tables_asks_little_and_for_few_runs(
         objects.bodies[f"root/inbox/{table}/{len(objects.bodies):026d}-1.json"] = ""
     monkeypatch.setattr(run_requests, "MAX_RUNS", max_runs)
     monkeypatch.setattr(due_tables, "MAX_SHARED_TABLES", 5)
-    monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace(store=store, config=paper.config))
+    lake = SimpleNamespace(store=store, config=paper.config, delta=SimpleNamespace(server=paper.server))
+    monkeypatch.setattr(LakeResource, "open", lambda *_: lake)
     fetch, under = dg.DagsterInstance.get_run_records, Objects.list_under
     monkeypatch.setattr(
         dg.DagsterInstance, "get_run_records", lambda *given, **more: queries.append(1) or fetch(*given, **more)
@@ -494,6 +497,24 @@ def asked_at(paper: Paper, instance: dg.DagsterInstance, now: float, table: str 
     """Return the runs that a tick requests at the time `now`. If `table` is given, only its runs."""
     found = run_requests.bronze_requests(paper.resource.open(), instance, now, "", time.monotonic() + 60)[1]
     return [request for request in found if not table or table in tables_of(request)]
+
+
+def test_tables_share_a_run_if_they_have_one_spark_server_which_the_run_names(
+    paper: Paper, instance: dg.DagsterInstance
+) -> None:
+    paper.server = ServerChoice([SparkRemote.parse(f"sc://spark-{n}:15002") for n in range(2)])
+    tables = [f"landing.t{n}" for n in range(20)]
+    for table in tables:
+        paper.hint(table)
+    requests = asked_at(paper, instance, 1e9)
+    assert sorted(table for request in requests for table in tables_of(request)) == sorted(tables)
+    for request in requests:
+        (server,) = {paper.server.server_of(table) for table in tables_of(request)}
+        assert request.tags["tidegate/server"] == server
+    assert len(requests) == 2
+    paper.server = SparkRemote.parse("sc://spark-0:15002")
+    (request,) = asked_at(paper, instance, 1e9)
+    assert "tidegate/server" not in request.tags, "there is nothing to limit"
 
 
 def make_shared_run(

@@ -13,6 +13,7 @@ from tests.support.ticks import evaluate
 from tests.unit.conftest import Paper
 from tidegate.assets.silver import comparison_check as check
 from tidegate.assets.silver.comparison_check import COMPARISON_JOB, build_comparisons, equals_bronze_key
+from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.sensors import compare_silver
 from tidegate.sensors.compare_silver import PACE, due_comparisons
 
@@ -20,7 +21,7 @@ ASSETS = [dg.AssetKey(["silver", name]) for name in ("a", "b", "c")]
 
 
 class _Lake(dg.ConfigurableResource[Any]):
-    def open(self) -> None:
+    def open(self, table: str) -> None:
         return None
 
 
@@ -46,7 +47,8 @@ def _run(instance: dg.DagsterInstance, *names: str, checks: Sequence[str] = ()) 
     assets = [dg.AssetKey(["silver", name]) for name in names]
     wanted = [equals_bronze_key(dg.AssetKey(["silver", name])) for name in checks]
     selection = dg.AssetSelection.assets(*assets).without_checks() | dg.AssetSelection.checks(*wanted)
-    tables: Any = [SimpleNamespace(name=key.path[-1], silver=True, personal=None) for key in ASSETS]
+    place = TableKey("landing", "a/")
+    tables: Any = [SimpleNamespace(name=key.path[-1], silver=True, personal=None, table_key=place) for key in ASSETS]
     config: Any = SimpleNamespace(tables=tables, lake=SimpleNamespace(name=None))
     (comparison,) = build_comparisons(config)
     made = [silver, comparison]

@@ -23,6 +23,8 @@ from tidegate.assets.silver.asset import build_silver_assets
 from tidegate.assets.silver.report import silver_mark
 from tidegate.platform.lake.lake_root.batches import GenerationRetired
 from tidegate.platform.lake.ledger import Clock
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.server_choice import ServerChoice
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.silver.pending_merge import BronzeGone
 from tidegate.resources.lake_resource import LakeResource
@@ -34,10 +36,10 @@ from tidegate.sensors.silver import build_silver_triggers
 def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Return the state of the tables. `work` is None if there is nothing to merge."""
     answer: dict[str, Any] = {"work": None, "error": None, "looks": 0, "decided": 5, "recorded": 5, "log": True}
-    answer |= {"generation": "g", "rests": None}
+    answer |= {"generation": "g", "rests": None, "server": SparkRemote.parse("sc://localhost:1")}
 
     @contextmanager
-    def opened(self: LakeResource) -> Iterator[Any]:
+    def opened(self: LakeResource, table: str) -> Iterator[Any]:
         if answer["error"]:
             raise answer["error"]
         store = SimpleNamespace(
@@ -53,7 +55,7 @@ def found(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
             batches=SimpleNamespace(is_decided=lambda n: n <= answer["decided"]),
             ledger=SimpleNamespace(clock=lambda: Clock(0, answer["recorded"])),
         )
-        delta = SimpleNamespace(server=SimpleNamespace(is_always_there=True))
+        delta = SimpleNamespace(server=answer["server"])
         yield SimpleNamespace(table=lambda table_key: table, store=store, delta=delta, config=None)
 
     def pending_merge(lake: Any, spec: Any) -> Any:
@@ -105,6 +107,11 @@ def test_the_same_answer_as_long_as_the_tables_say_the_same(
         request = ask(paper, instance)
         assert isinstance(request, dg.RunRequest)
         assert (request.run_key, request.tags) == (None, {"tidegate/silver": "2..5"})
+    found["server"] = ServerChoice([SparkRemote.parse(f"sc://spark-{n}:15002") for n in range(2)])
+    request = ask(paper, instance)
+    assert isinstance(request, dg.RunRequest)
+    of_table = paper.config.tables[0].table_key.encode()
+    assert request.tags == {"tidegate/silver": "2..5", "tidegate/server": found["server"].server_of(of_table)}
     found["work"] = None
     skipped = ask(paper, instance)
     assert isinstance(skipped, dg.SkipReason)
@@ -326,7 +333,7 @@ class Refusing:
 @pytest.fixture
 def tables(monkeypatch: pytest.MonkeyPatch) -> Tables:
     found = Tables()
-    monkeypatch.setattr(LakeResource, "open_lake", lambda resource: found.open())
+    monkeypatch.setattr(LakeResource, "open_lake", lambda *_: found.open())
     return found
 
 

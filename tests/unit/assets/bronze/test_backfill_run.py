@@ -211,7 +211,7 @@ def test_what_a_lost_server_leaves_is_shown_as_failed(
 
     monkeypatch.setattr(
         "tidegate.resources.lake_resource.LakeResource.open",
-        lambda _: SimpleNamespace(
+        lambda *_: SimpleNamespace(
             delta=SimpleNamespace(check_session_alive=lost), table=lambda table: SimpleNamespace(table_key=table)
         ),
     )

@@ -298,7 +298,7 @@ class World:
         self.opened = 0
         handles: Any = SimpleNamespace(table=lambda _: self._open(table), delta=delta, store=None)
         table = Table(handles, TableKey.decode(ORDERS), ORDERS, spec, birth, batches, ledger)
-        monkeypatch.setattr(LakeResource, "open", lambda _: handles)
+        monkeypatch.setattr(LakeResource, "open", lambda _, table: {ORDERS: handles}[table])
         self.error: BaseException | None = None
         monkeypatch.setattr(asset, "run_table", self._run_table)
         self._job = paper.definitions.resolve_job_def("bronze_job")

@@ -88,7 +88,13 @@ class World:
             delta=SimpleNamespace(check_session_alive=lambda: None),
             table=lambda table_key: SimpleNamespace(table_key=table_key),
         )
-        monkeypatch.setattr(LakeResource, "open", lambda _: handles)
+        self.opened: list[str] = []
+
+        def opened(resource: LakeResource, table: str = "") -> Any:
+            self.opened.append(table)
+            return handles
+
+        monkeypatch.setattr(LakeResource, "open", opened)
         monkeypatch.setattr(asset, "run_table", self._run_table)
         monkeypatch.setattr(
             asset, "table_report", lambda table, done, before: TableReport(done, self._now(done), before)
@@ -182,6 +188,7 @@ def test_a_batch_of_a_table_that_fails_later_in_a_shared_run_is_shown(
 ) -> None:
     world = World(paper, instance, monkeypatch)
     assert not world.run(orders=Stopped(), last=GOOD).success
+    assert world.opened == ["landing.orders"], "the server of its tables, of which the first is one"
     assert world.status("orders") is AssetPartitionStatus.FAILED
     shown = asset.previous_report(instance, PAGE)
     assert (shown.rows, shown.version) == (2, 0)

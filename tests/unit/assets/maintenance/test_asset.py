@@ -38,7 +38,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
     monkeypatch.setattr(module, "maintain_bronze", maintain)
     monkeypatch.setattr(module, "maintain_silver", maintain)
-    monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace())
+    monkeypatch.setattr(LakeResource, "open", lambda *_: SimpleNamespace())
     return made
 
 
@@ -132,7 +132,7 @@ def test_nothing_is_done_next_to_a_writer_of_the_silver_table(
         return [FREED]
 
     monkeypatch.setattr(module, "maintain_silver", maintain)
-    monkeypatch.setattr(LakeResource, "open", lambda self: SimpleNamespace())
+    monkeypatch.setattr(LakeResource, "open", lambda *_: SimpleNamespace())
     create_run_for_test(storage, status=dg.DagsterRunStatus.STARTED, **run)
     for spec in paper.config.tables:
         if spec.silver:

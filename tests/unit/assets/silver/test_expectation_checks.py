@@ -106,7 +106,7 @@ def test_a_failed_expectation_is_seen_in_dagster_until_rows_are_merged_that_fulf
         delta=SimpleNamespace(session=None, table_state=lambda _: None, server=SimpleNamespace(is_always_there=True)),
         config=paper.config,
     )
-    monkeypatch.setattr(LakeResource, "open", lambda _: lake)
+    monkeypatch.setattr(LakeResource, "open", lambda _, table: {spec.table_key.encode(): lake}[table])
     monkeypatch.setattr(asset, "table_metadata", lambda *_: {})
     (silver,) = build_silver_assets(paper.config.model_copy(update={"tables": [spec]}))
     seen = []

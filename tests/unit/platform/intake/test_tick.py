@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -796,6 +797,32 @@ def test_each_table_has_one_run_and_shared_ones_are_bounded(hints: list[int], fa
     assert all(
         int(table) not in failed and hints[int(table)] <= COLD_SMALL_HINTS for tables in shared for table in tables
     )
+
+
+@given(
+    st.lists(st.integers(1, 2 * COLD_SMALL_HINTS), max_size=3 * MAX_SHARED_TABLES),
+    st.sets(st.integers(0, 20)),
+    st.integers(1, 4),
+    st.integers(1, 8),
+)
+def test_only_tables_of_one_server_share_a_run_and_runs_are_counted_so(
+    hints: list[int], failed: set[int], servers: int, max_runs: int
+) -> None:
+    due = [Backlog(f"landing.{n:03}", number, 0.0) for n, number in enumerate(hints)]
+    alone = {f"landing.{n:03}" for n in failed}
+
+    def server_of(table: str) -> str:
+        return f"sc://spark-{zlib.crc32(table.encode()) % servers}"
+
+    found = find_due_tables(due, LAKE, 1e9, held=(), max_runs=max_runs, after="", alone=alone, server_of=server_of)
+    wanted = assign_runs(found.due, alone, server_of)
+    assert all(len({server_of(table) for table in tables}) == 1 for tables in wanted.shared)
+    assert all(2 <= len(tables) <= MAX_SHARED_TABLES for tables in wanted.shared)
+    assert sorted([*wanted.own, *itertools.chain.from_iterable(wanted.shared)]) == [each.folder for each in found.due]
+    assert len(wanted.own) + len(wanted.shared) <= max_runs
+    if len(found.due) < len(due):
+        more = assign_runs(due[: len(found.due) + 1], alone, server_of)
+        assert len(more.own) + len(more.shared) > max_runs, "a tour ends no sooner than it must"
 
 
 def test_failures_are_repeated_ever_more_slowly_up_to_an_hour() -> None:

@@ -45,6 +45,8 @@ from tidegate.platform.core.config.lake import DiscoverySpec, LakeConfig, QueueS
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.server_choice import ServerChoice
 
 ARN = "arn:aws:sqs:us-east-1:1:events"
 S3 = "s3.amazonaws.com"
@@ -642,3 +644,27 @@ def test_the_last_lines_count_what_needs_a_person(outcomes: str, said: list[str]
     console = Console(file=io.StringIO(), width=200)
     conclude(console, found)
     assert console.file.getvalue().split("\n") == ["", *said, ""]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("gone", [(), ("sc://a:1",), ("sc://a:1", "sc://b:1")])
+def test_each_spark_server_is_checked_and_one_that_is_gone_hides_nothing(
+    gone: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = ServerChoice([SparkRemote.parse(f"sc://{name}:1") for name in "abc"])
+    answers = Check.SPARK_ANSWERS
+    monkeypatch.setattr(
+        check_module, "check_spark", lambda remote, *_: [Finding(answers, str(remote), str(remote) not in gone, "")]
+    )
+    monkeypatch.setattr(
+        check_module, "check_silver", lambda remote, *_: [Finding(Check.TABLE_SILVER_COLUMNS, str(remote), True, "")]
+    )
+    using: Any = SimpleNamespace(settings=SimpleNamespace(spark_server=lambda config: server), explain=str)
+    config = LakeConfig.model_validate(
+        {"lake": {"root": "s3://lake/x"}, "queues": [{"name": "q"}], "buckets": ["landing"]}
+    )
+    found = list(check_module._check_server(using, config, None, reachable=True))  # type: ignore[arg-type]
+    assert [(each.subject, each.ok) for each in found if each.check is answers] == [
+        (f"sc://{name}:1", f"sc://{name}:1" not in gone) for name in "abc"
+    ]
+    first = next(f"sc://{name}:1" for name in "abc" if f"sc://{name}:1" not in gone)
+    assert [each.subject for each in found if each.check is not answers] == [first]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
@@ -9,9 +11,11 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException
 
-from tidegate.platform.cli.check.findings import Failed, Warned
+from tidegate.platform.cli.check.findings import Failed, Finding, Warned
 from tidegate.platform.cli.check.jars import check_jars
+from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cli.check.lake import check_commits
+from tidegate.platform.cli.commands import doctor
 from tidegate.platform.cli.commands.doctor import (
     check_listing,
     check_settings,
@@ -25,7 +29,9 @@ from tidegate.platform.core.config.commits import Commits, log_store_class
 from tidegate.platform.lake.aws.clients import Aws
 from tidegate.platform.lake.aws.commit_table import CommitTableAddress
 from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.results import ServerJar
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.value_settings import VALUE_SETTINGS
 from tidegate.platform.local.spark.jars import OWN_JAR
 from tidegate.platform.local.spark.server_settings import LOG_STORE
@@ -317,3 +323,31 @@ def test_a_table_of_entries_that_is_being_made_is_not_ready() -> None:
     entries: Any = SimpleNamespace(state=lambda: SimpleNamespace(status="CREATING"))
     with pytest.raises(Failed, match="it is CREATING"):
         check_table(entries)
+
+
+def test_each_server_of_the_lake_is_examined_and_one_that_is_gone_is_a_problem(monkeypatch: pytest.MonkeyPatch) -> None:
+    own, other, gone = (SparkRemote.parse(f"sc://{name}:1") for name in ("own", "other", "gone"))
+
+    @contextmanager
+    def session(remote: SparkRemote) -> Iterator[Any]:
+        if remote == gone:
+            raise SparkUnreachable("no Spark Connect server at sc://gone:1")
+        yield None
+
+    def examine(delta: Any, *_: Any) -> Iterator[Finding]:
+        yield Finding(Check.SPARK_JARS, str(delta.remote), True, "")
+
+    monkeypatch.setattr(doctor, "isolated_session", session)
+    monkeypatch.setattr(doctor, "_examine_server", examine)
+    server = SimpleNamespace(find=lambda: [other, own, gone])
+    opened: Any = SimpleNamespace(
+        config=SimpleNamespace(buckets=[], lake=SimpleNamespace(commits="s3")),
+        store=SimpleNamespace(bucket="lake"),
+        delta=SimpleNamespace(remote=own, server=server),
+    )
+    found = [(each.check, each.subject, each.ok) for each in doctor._examine_servers(opened)]
+    assert found == [
+        (Check.SPARK_JARS, "sc://own:1", True),
+        (Check.SPARK_JARS, "sc://other:1", True),
+        (Check.SPARK_ANSWERS, "sc://gone:1", False),
+    ]

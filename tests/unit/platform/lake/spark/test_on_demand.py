@@ -66,7 +66,7 @@ def test_a_handle_on_a_lake_and_what_only_looks_start_nothing(tmp_path: Path) ->
     using = settings(tmp_path, "spark: {start: on_demand}\n")
     with using.open_lake() as lake:
         assert not lake.delta.server.is_always_there
-        assert lake.delta.server.find() is None
+        assert lake.delta.server.find() == []
         assert lake.delta.server.describe() == "not running, because there is no work; the next run starts it"
     resource = LakeResource(lake_yaml=str(tmp_path / "lake.yaml"), aws=AwsResource())
     assert isinstance(resource.open().delta.server, ServerOnDemand)
@@ -83,10 +83,10 @@ def test_the_words_for_a_server_follow_its_locks(tmp_path: Path) -> None:
     found = server(tmp_path, idle=60)
     lock = found.home.claim()
     assert found.describe() == "starting, or ending"
-    assert found.find() is None
+    assert found.find() == []
     announce(lock, 1)
     assert found.describe() == "running on port 1; ends when nobody has used it for 60 s"
-    assert found.find() is None, "it does not answer"
+    assert found.find() == [], "it does not answer"
     assert found.home.take(USERS, 2, 0.0) is not None, "who did not find it does not use it"
 
 
@@ -189,7 +189,7 @@ def test_a_server_whose_token_this_client_lacks_is_named_at_once(
     why = "refuses this client" if token else "token.* cannot be read"
     with pytest.raises(SparkUnreachable, match=rf"on port 15010 .*{why}.*another `home`"):
         found.obtain()
-    assert found.find() is None
+    assert found.find() == []
     assert found.home.take(USERS, 2, 0.0) is not None
 
 

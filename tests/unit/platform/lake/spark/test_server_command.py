@@ -40,13 +40,13 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_a_session_has_the_server_and_the_token_that_the_command_printed(answers: list[str]) -> None:
     found = prints(endpoint="sc://10.0.0.7:15002/;use_ssl=true", token="s3cr3t")
-    assert (found.find(), answers) == (None, [])
+    assert (found.find(), answers) == ([], [])
     remote = found.obtain()
     assert (remote.address, remote.token) == ("sc://10.0.0.7:15002/;use_ssl=true", "s3cr3t")
-    assert found.obtain() is remote is found.find()
+    assert [found.obtain()] == [remote] == found.find()
     assert answers == ["sc://10.0.0.7:15002"] * 2
     found.release()
-    assert found.find() is None
+    assert found.find() == []
     assert found.obtain() is not remote, "another session has another server"
 
 
