@@ -53,6 +53,7 @@ _EXPORT = "tests/spark/silver/test_export.py::test_each_change_is_exported_once_
 _OTHERS_EXPORT = (
     "tests/spark/silver/test_export.py::test_an_export_has_no_value_of_a_forgotten_person_in_the_row_of_another"
 )
+_SERVER_CHOICE = "tests/unit/platform/lake/spark/test_server_choice.py::"
 _SERVER_HOME = "tests/unit/platform/lake/spark/test_server_home.py::"
 _WITHOUT_SPARK = "tests/unit/sensors/test_silver.py::"
 _COSTS = "tests/unit/platform/core/costs/test_table_cost.py::"
@@ -631,8 +632,8 @@ MUTANTS = (
         "a tick counts tables where it may request runs",
         1,
         "RunCount.add",
-        "        if own + -(-cold_tables // MAX_SHARED_TABLES) > max_runs:\n",
-        "        if own + cold_tables > max_runs:\n",
+        "sum(map(_shared_runs, cold.values()))",
+        "cold.total()",
         ("tests/unit/platform/intake/test_tick.py::test_a_tour_ends_where_another_run_would_be_needed",),
     ),
     Mutant(
@@ -5522,6 +5523,73 @@ MUTANTS = (
         "if _is_being_recorded(table, n):",
         "if not n:",
         (f"{_WITHOUT_SPARK}test_a_merge_is_requested_for_what_was_recorded_after_the_last_one",),
+    ),
+    Mutant(
+        "a table has the same Spark server as every other table",
+        3,
+        "order_servers",
+        r'f"{server}\n{table}"',
+        'f"{server}"',
+        ("tests/unit/platform/core/test_spark_address.py",),
+    ),
+    Mutant(
+        "a run goes to another Spark server in the middle",
+        3,
+        "ServerChoice.obtain",
+        "if self._found is None:",
+        "if self._servers:",
+        (f"{_SERVER_CHOICE}test_a_handle_keeps_its_server_although_that_is_lost_and_the_next_one_has_another",),
+    ),
+    Mutant(
+        "a table waits for its Spark server instead of taking the next one",
+        3,
+        "ServerChoice._find_answering",
+        "                continue\n",
+        "                break\n",
+        (f"{_SERVER_CHOICE}test_a_table_has_the_first_server_of_its_order_that_answers",),
+    ),
+    Mutant(
+        "a Spark server that is gone costs each session of a process a question",
+        3,
+        "ServerChoice._find_answering",
+        "_silent.get(name, 0.0) > now",
+        "_silent.get(name, 0.0) < 0",
+        (f"{_SERVER_CHOICE}test_a_process_asks_a_silent_server_once_in_half_a_minute",),
+    ),
+    Mutant(
+        "a run works in a session of another Spark server than that of its table",
+        3,
+        "LakeResource.open",
+        "self._made.append((own_session(remote), remote))",
+        "self._made or self._made.append((own_session(remote), remote))",
+        (f"{_SERVER_CHOICE}test_the_session_of_a_run_is_one_of_the_server_of_its_table",),
+    ),
+    Mutant(
+        "tables of several Spark servers share a run",
+        3,
+        "assign_runs",
+        "server_of(backlog.folder)",
+        '""',
+        (f"{_TICK}test_only_tables_of_one_server_share_a_run_and_runs_are_counted_so",),
+    ),
+    Mutant(
+        "a tour of the inbox counts the shared runs of several Spark servers as those of one",
+        3,
+        "RunCount.add",
+        "self._server_of(backlog.folder)",
+        '""',
+        (f"{_TICK}test_only_tables_of_one_server_share_a_run_and_runs_are_counted_so",),
+    ),
+    Mutant(
+        "a run does not name its Spark server, so nothing bounds the runs there",
+        3,
+        "server_tags",
+        "if name else",
+        "if not name else",
+        (
+            "tests/unit/platform/test_definitions.py::"
+            "test_tables_share_a_run_if_they_have_one_spark_server_which_the_run_names",
+        ),
     ),
     *JAVA_MUTANTS,
 )
