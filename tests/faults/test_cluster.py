@@ -6,6 +6,7 @@ import copy
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from tests.support.lakes.harness import FaultLake, FaultServers, Watched, slot
 from tests.support.servers.client import DEADLINE, wait_until
 from tests.support.servers.cluster import Cluster
+from tidegate.platform.core.spark_address import order_servers
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.local.aws import REGION
 from tidegate.platform.local.process.ports import free_port
@@ -42,24 +44,35 @@ def cluster(servers: FaultServers, tmp_path_factory: pytest.TempPathFactory) -> 
         yield found
 
 
+def _port_of_home(other: SparkRemote) -> int:
+    """Return a port at which the cluster's server, and not the other one, is the first in the order of `LOADED`."""
+    while True:
+        name = f"sc://localhost:{(port := free_port())}"
+        if order_servers(f"landing-{NAME}.{LOADED}", [name, str(other)])[0] == name:
+            return port
+
+
 @pytest.fixture(scope="module")
 def lake(cluster: Cluster, servers: FaultServers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultLake]:
     """Yield a lake on the server of the cluster. Requests of its executors pass through the proxy."""
     through = {f"spark.hadoop.fs.s3a.bucket.lake-{NAME}.endpoint": servers.proxy.endpoint}
     wanted = DeployedSettings(
-        REGION, servers.aws.endpoint, port=free_port(), master=cluster.master, memory="2g",
+        REGION, servers.aws.endpoint, port=_port_of_home(servers.spark.remote), master=cluster.master, memory="2g",
         more=SMALL_DATA | PARALLEL | through, commits=servers.commits,
     )  # fmt: skip
     with ExitStack() as stack:
         environ = stack.enter_context(pytest.MonkeyPatch.context())
         for name, value in servers.aws.environ.items():
             environ.setenv(name, value)
-        server = DeployedServer(cluster.driver, wanted, SparkRemote(f"sc://localhost:{wanted.port}", uuid.uuid4().hex))
+        remote = replace(servers.spark.remote, address=f"sc://localhost:{wanted.port}")
+        server = DeployedServer(cluster.driver, wanted, remote)
         stack.callback(server.stop)
         server.start(DEADLINE)
         own = copy.copy(servers)
         own.use(server)
-        found = FaultLake(own, tmp_path_factory.mktemp("lake"), NAME, [LOADED, REGISTERED], [LOADED])
+        both = [remote, servers.spark.remote]
+        found = FaultLake(own, tmp_path_factory.mktemp("lake"), NAME, [LOADED, REGISTERED], [LOADED], both)
+        assert order_servers(found.key(LOADED), map(str, both))[0] == str(remote)
         stack.callback(found.close)
         assert found.lake.delta.other_log_store(servers.commits) is None
         yield found
@@ -145,4 +158,29 @@ def test_two_servers_work_on_the_same_tables_at_once(lake: FaultLake, servers: F
             merge.finished()
     for client in clients:
         client.finished()
+    check(lake)
+
+
+def test_a_server_that_is_killed_in_a_commit_hands_its_tables_on(lake: FaultLake, servers: FaultServers) -> None:
+    loaded, home = lake.tables[LOADED], lake.servers.spark
+    for table in lake.tables.values():
+        table.put("g")
+        table.remove("e0")
+    lake.take_in()
+    held = servers.proxy.hold("PUT", loaded.next_commit())
+    client = lake.client(LOADED, chooses=True)
+    held.wait_caught(DEADLINE)
+    lake.move(servers.spark)
+    assert home.process is not None
+    home.process.kill()
+    home.process.wait(DEADLINE)
+    client.kill()
+    held.release()
+    runs = [lake.client(name, chooses=True) for name in lake.tables]
+    for run in runs:
+        run.finished()
+    loaded.put("h")
+    lake.take_in()
+    lake.client(LOADED, chooses=True).finished()
+    lake.client(LOADED, merging=True, chooses=True).finished()
     check(lake)

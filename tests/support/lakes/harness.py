@@ -130,12 +130,19 @@ class FaultLake(TestLake):
         tables: names of tables, which imply their kinds: see `Watched`. `rows…` has a row queue, `sets…` has completion
             signals, and both are not watched.
         merged: names of tables with a silver table.
+        several: the Spark servers that lake.yaml names. Only clients that choose their server use them.
     """
 
     __test__ = False
 
     def __init__(
-        self, servers: FaultServers, folder: Path, name: str, tables: Iterable[str], merged: Iterable[str] = ()
+        self,
+        servers: FaultServers,
+        folder: Path,
+        name: str,
+        tables: Iterable[str],
+        merged: Iterable[str] = (),
+        several: Iterable[SparkRemote] = (),
     ) -> None:
         self.servers = servers
         self.folder = folder
@@ -144,7 +151,9 @@ class FaultLake(TestLake):
         self._exit = ExitStack()
         tables, merged = list(tables), set(merged)
         configured = [{**_source(table), **(MERGED if table in merged else {})} for table in tables]
-        more = {"discovery": False, "lake": {"commits": servers.commits}}
+        more: dict[str, Any] = {"discovery": False, "lake": {"commits": servers.commits}}
+        if named := [remote.address for remote in several]:
+            more["spark"] = {"servers": named}
         super().__init__(servers, folder, name, configured, more)  # type: ignore[arg-type]
         self.tables = {table: Watched(self, table) for table in tables if not table.startswith(("rows", "sets"))}
 
@@ -173,13 +182,15 @@ class FaultLake(TestLake):
         rounds: int = 0,
         merging: bool = False,
         remote: SparkRemote | None = None,
+        chooses: bool = False,
     ) -> Client:
         """Return a run, or a merge, of a table in a separate process, with the proxy as S3. At a seam it is killed.
 
-        `remote` is another Spark server than that of the lake.
+        `remote` is another Spark server than that of the lake. One that `chooses` takes one of those of lake.yaml.
         """
         environ = {**os.environ, **self.stack.aws.environ}
         environ |= (remote or self.servers.spark.remote).environ | {"TIDEGATE_LAKE": str(self.path)}
+        environ |= {"SPARK_REMOTE": ""} if chooses else {}
         environ["AWS_ENDPOINT_URL"] = self.servers.proxy.endpoint
         name = f"{len(self.clients_started)}-{seam}"
         client = Client(name, self.folder, environ, self.key(table), seam, rounds, merging)
@@ -231,6 +242,12 @@ class FaultLake(TestLake):
         """Close the Spark session. The next use opens another session."""
         self._exit.close()
         self.__dict__.pop("lake", None)
+
+    def move(self, server: ConnectServer) -> None:
+        """Use another Spark server from now on."""
+        self.disconnect()
+        self.servers.use(server)
+        self.__dict__.pop("resource", None)
 
     def close(self) -> None:
         for client in self.clients_started:

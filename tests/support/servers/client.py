@@ -169,7 +169,7 @@ def _main(
         spark_token=os.environ["SPARK_CONNECT_AUTHENTICATE_TOKEN"],
         aws=AwsResource(max_attempts=1),
     )
-    with resource.open_lake() as lake:
+    with resource.open_lake(table_key) as lake:
         if merging:
             (spec,) = (spec for spec in lake.config.tables if spec.table_key.encode() == table_key)
             merge_table(lake, spec, functools.partial(print, flush=True))
