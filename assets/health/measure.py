@@ -54,7 +54,7 @@ def measure(
     listed = ConcurrentCalls(lambda route: _route(lake, route, now), _routes(lake), _ROUTES_IN_PARALLEL)
     waiting: dict[str, TableHealth] = {}
     until = clock() + _MAX_SECONDS
-    for backlog in lake.store.inbox.walk_backlogs():
+    for backlog in lake.store.walk_backlogs():
         if backlog.hints and is_table_key(backlog.folder):
             waiting[backlog.folder] = _table(lake, backlog.folder, now, backlog)
         if clock() > until:

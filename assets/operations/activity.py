@@ -93,7 +93,7 @@ class Follower:
     def _arrivals(self, now: float) -> Iterator[News]:
         try:
             backlogs = [
-                found for found in self._lake.store.inbox.walk_backlogs() if found.hints and is_table_key(found.folder)
+                found for found in self._lake.store.walk_backlogs() if found.hints and is_table_key(found.folder)
             ]
         except (StoreError, BotoCoreError, ClientError) as error:
             detail = f"the inbox: {first_line(error)}"

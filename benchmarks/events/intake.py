@@ -82,7 +82,7 @@ def ticks(lake: Lake, events: int) -> dict[str, Any]:
         memory.append(resident())
         flying = max(flying, lake.queues[0].depth()[1])
     cpu = time.process_time() - cpu
-    hints = sum(backlog.hints for backlog in lake.store.inbox.walk_backlogs())
+    hints = sum(backlog.hints for backlog in lake.store.walk_backlogs())
     assert received == hints == events, f"of {events} events {received} were received, {hints} hints are in the inbox"
     third = max(1, len(memory) // 3)
     return {

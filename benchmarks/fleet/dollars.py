@@ -29,7 +29,7 @@ def dollars_a_day(
     usage = (
         Usage.arrival_usage(figures, messages=objects, manifests=outcome.manifests * day, files=objects)
         + Usage.batch_usage(figures).multiply(batches + merges)
-        + Usage(s3_writes=outcome.ticks * day * 2, sqs_requests=objects * forwarded * 0.1, core_seconds=cores * _DAY)
+        + Usage(s3_writes=outcome.ticks * day * 3, sqs_requests=objects * forwarded * 0.1, core_seconds=cores * _DAY)
     )
     return usage.dollars(figures)
 

@@ -25,7 +25,7 @@ class Outcome:
         at_work: seconds of all runs, from start to end.
         batches: batches that were committed.
         spans: of each batch its table, its beginning and its end, one after the other.
-        manifests: manifests that the intake wrote.
+        manifests: objects with manifests that the intake wrote: to the inbox, or gathered, and those that were dealt.
         ticks: ticks of the intake.
         depth: of each tick its time, and the messages that waited before it.
         depth_at_end: the messages that waited when the last object arrived.

@@ -12,6 +12,7 @@ from tidegate.platform.bronze.run import MAX_BATCHES
 from tidegate.platform.core.config.lake import IntakeSpec
 from tidegate.platform.core.config.table_defaults import TableDefaults
 from tidegate.platform.intake.due_tables import COLD_SMALL_HINTS, MAX_RUNS, MAX_SHARED_TABLES
+from tidegate.platform.intake.gathering import BATCH_PARTS, MAX_SECONDS, MIN_WINDOW, PHASES
 from tidegate.platform.intake.tick import RECEIVE_SHARE
 from tidegate.platform.lake.aws.drain import _CHUNK
 from tidegate.platform.local.instance_config import instance_config
@@ -41,6 +42,10 @@ class Rules:
         at_work: runs that Dagster has at work, at most.
         dequeue: seconds between two looks of Dagster at its queue of runs.
         processes: processes that drain the queue. With none, each tick drains it.
+        min_window: seconds of the shortest window for which hints are gathered.
+        gathered_seconds: seconds for which hints are gathered, at most.
+        phases: parts of the tables, which are dealt one after another.
+        batch_parts: the part of a batch of which more is not gathered is one by this number.
     """
 
     window: float = _TABLE.window
@@ -59,6 +64,10 @@ class Rules:
     at_work: int = _DAGSTER["concurrency"]["runs"]["max_concurrent_runs"]
     dequeue: float = _DAGSTER["run_coordinator"]["config"]["dequeue_interval_seconds"]
     processes: int = 0
+    min_window: float = MIN_WINDOW
+    gathered_seconds: float = MAX_SECONDS
+    phases: int = PHASES
+    batch_parts: int = BATCH_PARTS
 
 
 @dataclass(frozen=True)

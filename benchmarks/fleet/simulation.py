@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.fleet.arrivals import Load
-from benchmarks.fleet.backlog import Cohort, Inbox, Queue
+from benchmarks.fleet.backlog import Cohort, Gathered, Inbox, Queue
 from benchmarks.fleet.cores import Cores
 from benchmarks.fleet.outcome import Outcome
 from benchmarks.fleet.requests import request_runs
@@ -60,6 +60,7 @@ class Simulation:
         self._windows = np.full(load.tables, rules.window) if windows is None else windows
         self._cores, self._background = Cores(max(0.05, cores - background), others), background
         self._queue, self._inbox = Queue(), Inbox(load.tables)
+        self._gathered = Gathered(self._windows, rules)
         self._held = np.zeros(load.tables, bool)
         self._waiting: deque[_Run] = deque()
         self._at_work, self._active = 0, 0
@@ -148,19 +149,25 @@ class Simulation:
 
     def _store(self, now: float, most: int) -> None:
         taken = self._queue.take(most)
-        for arrived, counts in taken:
-            self._inbox.put(now, arrived, counts)
         of_table = np.sum([counts for _, counts in taken], axis=0) if taken else np.zeros(self._load.tables, np.int64)
         received = int(of_table.sum())
         drains = max(1, self._rules.processes)
         chunks = drains * -(-received // (drains * self._rules.chunk))
+        waits = self._gathered.waiting_part(of_table, chunks)
+        for arrived, counts in taken:
+            self._inbox.put(now, arrived, np.where(waits, 0, counts))
+            self._gathered.put(now, arrived, np.where(waits, counts, 0))
         self.outcome.flight = max(self.outcome.flight, min(received, 2 * drains * self._rules.chunk))
         # A chunk writes a manifest for each of its tables. A table with few messages is not in each chunk.
-        self.outcome.manifests += int(np.minimum(of_table, chunks).sum())
+        self.outcome.manifests += int(np.minimum(of_table[~waits], chunks).sum())
+        # Those that are gathered share an object for each time at which they are dealt.
+        times = np.unique(self._gathered.deal_times(now)[waits & (of_table > 0)])
+        self.outcome.manifests += chunks * len(times)
         self._cores.used += received * self._costs.message_cpu
 
     def _tour(self, began: float, drained: float, now: float) -> None:
         rules = self._rules
+        self.outcome.manifests += self._gathered.deal(drained, self._inbox)
         requests = request_runs(
             self._inbox.hints,
             drained - self._inbox.since,
@@ -181,7 +188,7 @@ class Simulation:
         self.outcome.hints.append(int(self._inbox.hints.sum()))
         self.outcome.queued.append(self._active)
         self._dequeue(now)
-        if now < self._load.seconds or self._queue.depth or self._inbox.hints.any():
+        if now < self._load.seconds or self._queue.depth or self._inbox.hints.any() or self._gathered.hints.any():
             turn = math.ceil(max(began + rules.every, now) / rules.loop) * rules.loop
             self._at(turn, self._tick)
 

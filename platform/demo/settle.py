@@ -65,7 +65,7 @@ def _describe_pending(lake: Lake, instance: dg.DagsterInstance) -> str | None:
     waiting, in_flight = lake.queues[0].depth()
     if waiting or in_flight:
         return f"SQS holds {waiting} messages, {in_flight} in flight"
-    manifests = lake.store.inbox.waiting_manifests()
+    manifests = lake.store.waiting_manifests()
     if manifests:
         tables = len({manifest.table for manifest in manifests})
         return f"hints in the inbox: {sum(manifest.hints for manifest in manifests)}, of tables: {tables}"

@@ -18,6 +18,8 @@ class IntakeResult:
 
     Attributes:
         hints: hints by table.
+        unborn: tables of these that nothing but their hints in the inbox makes known: they were discovered, and have no
+            birth record yet.
         counters: events without a table, by outcome.
         unrouted: these events, without those of commits, which are only counted.
         rejects: records that are not S3 events, until they are kept in quarantine.
@@ -30,6 +32,7 @@ class IntakeResult:
     """
 
     hints: dict[TableKey, list[Hint]] = field(default_factory=dict)
+    unborn: set[TableKey] = field(default_factory=set)
     counters: dict[str, int] = field(default_factory=dict)
     unrouted: list[Unrouted] = field(default_factory=list)
     rejects: list[Reject] = field(default_factory=list)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.discovery import NewTables, room_today
@@ -23,6 +23,7 @@ class KnownTables:
         self._lake = lake
         self._lock = threading.Lock()
         self._state: tuple[frozenset[TableKey], NewTables] | None = None
+        self._born = frozenset[TableKey]()
 
     def route_messages(self, parsed: Sequence[ParsedMessage]) -> IntakeResult:
         """Route the messages of an event queue.
@@ -34,6 +35,11 @@ class KnownTables:
             before = self._read_tables()
             tables, new = set(before[0]), before[1].copy()
             intake = route_messages(parsed, self._lake.config, tables, self._lake.store.objects, new)
+            intake.unborn = {
+                table
+                for table in intake.hints
+                if table not in self._born and self._lake.config.table_for(table) is None
+            }
             if tables == before[0] and not intake.held:
                 return intake
             with self._lock:
@@ -44,7 +50,9 @@ class KnownTables:
     def _read_tables(self) -> tuple[frozenset[TableKey], NewTables]:
         with self._lock:
             if self._state is None:
-                self._state = tables_now(self._lake, time.time())
+                births, new = _births_now(self._lake, time.time())
+                self._state = frozenset(births), new
+                self._born = frozenset(table for table, born in births.items() if born is not None)
             return self._state
 
 
@@ -54,9 +62,14 @@ def tables_now(lake: Lake, now: float) -> tuple[frozenset[TableKey], NewTables]:
     Args:
         now: epoch seconds.
     """
+    births, new = _births_now(lake, now)
+    return frozenset(births), new
+
+
+def _births_now(lake: Lake, now: float) -> tuple[Mapping[TableKey, float | None], NewTables]:
     births = {TableKey.decode(table_key): born for table_key, born in lake.store.table_births().items()}
 
     def waiting_tables() -> list[TableKey]:
         return [TableKey.decode(table_key) for table_key in lake.store.held.tables()]
 
-    return frozenset(births), NewTables(room_today(births, lake.config, now), waiting_tables)
+    return births, NewTables(room_today(births, lake.config, now), waiting_tables)

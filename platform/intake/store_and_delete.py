@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from tidegate.platform.core.events.s3_event import Reject
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.unrouted_events import Detail, Unrouted
 from tidegate.platform.core.seams import seam
+from tidegate.platform.intake.gathering import divide_round
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.sqs import Queue
@@ -47,7 +49,11 @@ def store(lake: Lake, queue: str, intake: IntakeResult) -> None:
         Exception: S3 did not store an object. No message may be deleted then.
     """
     config, rooms = lake.config, lake.store
-    rooms.inbox.put(manifests(config, intake.hints))
+    divided = divide_round(intake.hints, config, intake.unborn, time.time())
+    if divided.gathered:
+        rooms.gathered.put(divided.gathered)
+        seam("intake-gathered")
+    rooms.inbox.put(divided.direct)
     if intake.held:
         rooms.held.keep(manifests(config, intake.held))
     if intake.outgoing:

@@ -94,7 +94,7 @@ def take_in(
 def listen(
     lake: Lake, patience: float = _PATIENCE, order: QueueOrder | None = None, held: HeldEvents | None = None
 ) -> IntakeResult:
-    """Drain the lake's queues. If the inbox is empty, wait for a message first.
+    """Drain the lake's queues. If neither the inbox nor what is gathered has a hint, wait for a message first.
 
     Events of the platform's own files, which follow each run, do not end the wait.
 
@@ -104,7 +104,7 @@ def listen(
         held: releases events of folders that waited for a day with room, after the queues were drained.
     """
     until = time.monotonic() + patience
-    busy = bool(lake.store.inbox.tables())
+    busy = bool(lake.store.inbox.tables()) or not lake.store.gathered.is_empty()
     total = more = take_in(lake, patience=1 if busy else int(patience), order=order)
     # A drain without any message has used the whole wait already.
     while more.received and not (busy or total.hints or total.failures) and (left := int(until - time.monotonic())) > 0:

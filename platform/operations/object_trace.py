@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -13,6 +13,7 @@ from tidegate.platform.cloud.arns import Address
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import SETTLED, Status, without_folder
+from tidegate.platform.core.bronze.manifest import Manifest
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable, same_bytes
 from tidegate.platform.core.config.after_load import move_target
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -114,6 +115,7 @@ def trace(lake: Lake, bucket: str, key: str) -> Trace:
     table = lake.table(found.table.encode())
     version, n = table.ledger.clock()
     undecided = [*_ledger_decisions(table.batches, table.delta, n, key), *_waiting_events(table.inbox, key, "inbox")]
+    undecided += _event_stops(lake.store.gathered.table_manifests(table.table_key), key, "gathered")
     held = list(_waiting_events(lake.store.held.table_inbox(table.table_key), key, "held")) or _held_stops(
         lake.store.held, table.table_key, table.birth
     )
@@ -178,7 +180,12 @@ def _describe_landing(delta: Delta, batch: Batch) -> str:
 def _waiting_events(inbox: TableInbox, key: str, name: str) -> Iterator[Stop]:
     """Yield the events of the object that wait in a folder of manifests, which has a name."""
     since = {manifest.id: manifest.since for manifest in inbox.waiting_manifests()[:_MAX_MANIFESTS]}
-    for manifest in inbox.read(since):
+    yield from _event_stops(((manifest, since[manifest.id]) for manifest in inbox.read(since)), key, name)
+
+
+def _event_stops(manifests: Iterable[tuple[Manifest, float]], key: str, name: str) -> Iterator[Stop]:
+    """Yield the events of the object in manifests, each of which has waited since some epoch seconds."""
+    for manifest, since in manifests:
         for hint in manifest.hints:
             if hint.key == key:
                 event = f" (event {hint.event_id})" if hint.event_id else ""
@@ -186,7 +193,7 @@ def _waiting_events(inbox: TableInbox, key: str, name: str) -> Iterator[Stop]:
                 yield Stop(
                     name,
                     f"{hint.cause.name}{event}{of_type} waits in manifest {manifest.id}, from {manifest.origin}",
-                    datetime.fromtimestamp(since[manifest.id], UTC),
+                    datetime.fromtimestamp(since, UTC),
                 )
 
 

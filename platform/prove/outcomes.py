@@ -127,7 +127,7 @@ def what_waits(lake: Lake) -> str | None:
     waiting, in_flight = lake.queues[0].depth()
     if waiting or in_flight:
         return f"{waiting} messages in the queue, {in_flight} in flight"
-    if manifests := lake.store.inbox.waiting_manifests():
+    if manifests := lake.store.waiting_manifests():
         return f"{sum(manifest.hints for manifest in manifests)} hints in the inbox"
     for spec in lake.config.tables:
         if spec.silver and pending_merge(lake, spec):

@@ -21,6 +21,7 @@ from tidegate.platform.cloud.requirements import VISIBILITY
 from tidegate.platform.core import seams
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.forgetting.forget import ask, progress, work_off
+from tidegate.platform.intake.dealing import Dealer
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.settings import Settings
@@ -107,6 +108,8 @@ class _Rounds:
         for queue, error in taken.failures.items():
             print(f"queue {queue}: {first_line(error)}", flush=True)
         busy = taken.received > 0
+        for line in Dealer().deal(self._lake, time.time()):
+            print(line, flush=True)
         for table_key in sorted({waiting.table for waiting in self._lake.store.inbox.waiting_manifests()}):
             self._note_batch()
             run_table(self._lake.table(table_key), RunOptions(run_id=f"prove-{os.getpid()}"))

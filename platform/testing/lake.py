@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +21,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.definitions import build_definitions
+from tidegate.platform.intake.dealing import Dealer
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.lake import Lake
@@ -132,6 +134,7 @@ class TestLake:
             Exception: the error of a step of the intake.
         """
         taken = take_in(self.lake)
+        Dealer().deal(self.lake, time.time())
         for error in taken.failures.values():
             raise error
         return taken

@@ -15,6 +15,7 @@ from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.dead_runs import DeadRuns
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.wording import first_line
+from tidegate.platform.intake.dealing import Dealer
 from tidegate.platform.intake.fair_drain import QueueOrder
 from tidegate.platform.intake.held_events import HeldEvents
 from tidegate.platform.intake.intake_result import IntakeResult
@@ -41,7 +42,7 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
     Args:
         jobs: of runs of one table, and of runs that several tables share.
     """
-    order, held, names = QueueOrder(), HeldEvents(), LakeNames.from_config(config)
+    order, held, dealer, names = QueueOrder(), HeldEvents(), Dealer(), LakeNames.from_config(config)
     dead = DeadRuns([job.name for job in jobs])
     queues = {spec.name: names.queue(spec.name) for spec in config.every_queue}
 
@@ -59,6 +60,7 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
         before = json.loads(context.cursor or "{}")
         taken, entry = _take_in(handles, order, held, str(before.get("entry", "")))
         now = datetime.now(UTC).timestamp()
+        taken.left += dealer.deal(handles, now)
         # Its own time budget: the inbox is read however long the queues took.
         until = time.monotonic() + INBOX_SECONDS
         due_tables, requests = bronze_requests(handles, context.instance, now, str(before.get("last", "")), until)

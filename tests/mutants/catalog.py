@@ -10,6 +10,7 @@ from tests.mutants.mutant import Mutant
 
 _TROUBLED = "tests/unit/platform/intake/test_fair_drain.py::"
 _HELD, _TICK = "tests/unit/platform/intake/test_held_events.py::", "tests/unit/platform/intake/test_tick.py::"
+_GATHERED = "tests/unit/platform/intake/test_gathering.py::"
 _WEBHOOKS = "tests/unit/platform/webhook/test_application.py::"
 _ANSWERS = "tests/unit/platform/lake/aws/test_answers.py::"
 _DECIDE = "tests/unit/platform/bronze/test_decide.py"
@@ -77,6 +78,65 @@ MUTANTS = (
         "    store(lake, queue.name, intake)\n    queue.delete(messages)\n",
         "    queue.delete(messages)\n    store(lake, queue.name, intake)\n",
         ("tests/unit/platform/intake/test_tick.py::test_messages_are_deleted_after_all_that_came_of_them_is_kept",),
+    ),
+    Mutant(
+        "gathered hints are deleted before they are in the inbox",
+        1,
+        "_deal",
+        "    lake.store.inbox.put(\n",
+        '    lake.store.gathered.delete(dealt)\n    seam("deal")\n    lake.store.inbox.put(\n',
+        (
+            f"{_GATHERED}test_a_deal_that_dies_before_the_gathered_objects_are_deleted_gives_hints_twice",
+            f"{_GATHERED}test_each_hint_is_in_its_inbox_in_time_whatever_dies",
+        ),
+    ),
+    Mutant(
+        "an object of gathered hints that cannot be read is deleted",
+        1,
+        "_deal",
+        "            left.append(str(outcome))\n            continue\n",
+        "            left.append(str(outcome))\n            dealt.append(found)\n            continue\n",
+        (f"{_GATHERED}test_a_damaged_object_delays_nobody_and_is_named",),
+    ),
+    Mutant(
+        "the window of gathered hints begins when they are dealt",
+        1,
+        "waiting_manifest",
+        "    since = min(modified, gathered_since(manifest_id))\n",
+        "    since = modified\n",
+        (f"{_GATHERED}test_what_is_dealt_has_waited_since_it_was_gathered",),
+    ),
+    Mutant(
+        "a tick that finds other windows lets gathered hints wait",
+        1,
+        "Dealer.deal",
+        "if windows == self._windows else inf\n",
+        "if self._windows is not None else inf\n",
+        (f"{_GATHERED}test_a_window_that_becomes_short_and_a_table_that_goes_away_keep_no_hint_waiting",),
+    ),
+    Mutant(
+        "hints of a folder that was just discovered are gathered",
+        1,
+        "divide_round",
+        "if table not in unborn and may_wait(",
+        "if may_wait(",
+        (f"{_GATHERED}test_a_round_of_few_tables_or_of_much_is_written_to_the_inbox",),
+    ),
+    Mutant(
+        "tables are dealt at times that depend on their hints",
+        1,
+        "deal_time",
+        "    return int(now + cycle - (now - phase) % cycle)\n",
+        "    return int(now + cycle)\n",
+        (f"{_GATHERED}test_a_table_is_dealt_before_its_window_ends_and_always_at_the_same_times",),
+    ),
+    Mutant(
+        "what is gathered is not among what waits",
+        1,
+        "LakeStore.walk_backlogs",
+        "        gathered = self.gathered.backlogs()\n",
+        "        gathered = dict[str, Backlog]()\n",
+        (f"{_GATHERED}test_what_is_dealt_has_waited_since_it_was_gathered",),
     ),
     Mutant(
         "a call is not asked again by boto3 after an error",

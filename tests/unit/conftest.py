@@ -80,7 +80,9 @@ def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], P
     def opened(resource: LakeResource, table: str = "") -> SimpleNamespace:
         lake = made[resource.lake_yaml]
         log = SimpleNamespace(place_of=lambda at: f"{at:.0f}")
-        store = SimpleNamespace(inbox=SimpleNamespace(walk_backlogs=lambda after: iter(lake.inbox)), intake_log=log)
+        inbox = SimpleNamespace(walk_backlogs=lambda after: iter(lake.inbox))
+        gathered = SimpleNamespace(listed_objects=lambda: iter(()))
+        store = SimpleNamespace(inbox=inbox, gathered=gathered, intake_log=log)
         return SimpleNamespace(store=store, config=lake.config, delta=SimpleNamespace(server=lake.server))
 
     def make(name: str) -> Paper:

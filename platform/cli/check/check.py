@@ -281,7 +281,7 @@ def _join_names(found: set[str], known: set[TableKey]) -> str:
 
 
 def _check_strays(store: LakeStore) -> str:
-    strays = [*store.births.describe_strays(), *store.inbox.contents().strays]
+    strays = [*store.births.describe_strays(), *store.inbox.contents().strays, *store.gathered.strays()]
     if strays:
         raise Failed("; ".join(strays))
     return "inbox and tables"

@@ -181,7 +181,7 @@ class Check(Enum):
     LAKE_STRAYS = (
         "lake.strays",
         "lake root: nothing strange",
-        "the inbox and the list of tables contain only objects that Tidegate writes",
+        "the inbox, the gathered hints and the list of tables contain only objects that Tidegate writes",
         "move the objects that the detail names away",
     )
     LAKE_OVERLAPS = (

@@ -18,7 +18,7 @@ from tidegate.platform.core.times import parse_time
 
 FORMAT = 1
 _STEM = re.compile(
-    r"^(?:(?:lost-|rests-|taken-|rebuild-)?[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)(?:-(\d+)-(\d+))?$",
+    r"^(?:(?:lost-|rests-|taken-|rebuild-|dealt-)?[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)(?:-(\d+)-(\d+))?$",
     re.ASCII,
 )
 #: Largest number of bytes in an id: an exabyte. An event can claim any size, and an S3 key has a limited length.
@@ -26,10 +26,10 @@ _TALLY_BYTES_MAX = 10**18
 
 #: Begins the ids of the notes that let a table rest.
 RESTS = "rests-"
-_LOST, _TAKEN, _REBUILD = "lost-", "taken-", "rebuild-"
+_LOST, _TAKEN, _REBUILD, _DEALT = "lost-", "taken-", "rebuild-", "dealt-"
 #: First part of a manifest's id, by origin: keys that were being read when the Spark server was lost, files that
-#: after-load removed, and files that a rebuild reads again. Other origins have none.
-_ID_PREFIXES = {"lost": _LOST, "after": _TAKEN, "rebuild": _REBUILD}
+#: after-load removed, files that a rebuild reads again, and hints that were gathered. Other origins have none.
+_ID_PREFIXES = {"lost": _LOST, "after": _TAKEN, "rebuild": _REBUILD, "dealt": _DEALT}
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Manifest:
     Attributes:
         table: table key.
         id: the object's name without `.json`. It ends in the values of `Tally`, so that a listing shows the backlog.
-        origin: the writer: `intake`, `listing`, `deferred`, `redrive`, `rebuild`, `lost`, `rests` or
+        origin: the writer: `intake`, `dealt`, `listing`, `deferred`, `redrive`, `rebuild`, `lost`, `rests` or
             `after`.
     """
 
@@ -64,12 +64,19 @@ class Manifest:
     hints: tuple[Hint, ...]
 
     @classmethod
-    def create(cls, table: str, origin: str, hints: Sequence[Hint]) -> Manifest:
+    def create(cls, table: str, origin: str, hints: Sequence[Hint], since: float | None = None) -> Manifest:
         """Make a manifest with a new, time-ordered id.
 
-        The ids of the origins `lost`, `after` and `rebuild` begin with their kind.
+        The ids of the origins `lost`, `after`, `rebuild` and `dealt` begin with their kind.
+
+        Args:
+            table: table key.
+            origin: as in `Manifest`.
+            hints: its hints.
+            since: epoch seconds since which they wait, for the origin `dealt`. Its id has them.
         """
-        return cls(table, f"{_ID_PREFIXES.get(origin, '')}{ULID()}-{_tally(hints)}", origin, tuple(hints))
+        ulid = ULID() if since is None else ULID.from_timestamp(since)
+        return cls(table, f"{_ID_PREFIXES.get(origin, '')}{ulid}-{_tally(hints)}", origin, tuple(hints))
 
     @classmethod
     def from_deferred(cls, table: str, n: int, digest: str, hints: Sequence[Hint]) -> Manifest:
@@ -144,12 +151,26 @@ def rest_of(manifest_id: str) -> float:
     Args:
         manifest_id: an id that `tally_of` accepts.
     """
-    if not manifest_id.startswith(RESTS):
-        return 0.0
+    return _time_in(manifest_id, RESTS) or 0.0
+
+
+def gathered_since(manifest_id: str) -> float:
+    """Return since when the hints of a manifest were gathered, in epoch seconds. Infinite if they were not gathered.
+
+    Args:
+        manifest_id: an id that `tally_of` accepts.
+    """
+    return _time_in(manifest_id, _DEALT) or inf
+
+
+def _time_in(manifest_id: str, kind: str) -> float | None:
+    """Return the time in an id of a kind."""
+    if not manifest_id.startswith(kind):
+        return None
     try:
-        return ULID.from_str(manifest_id.removeprefix(RESTS).partition("-")[0]).timestamp
+        return ULID.from_str(manifest_id.removeprefix(kind).partition("-")[0]).timestamp
     except ValueError:  # The letters of an ULID, and a larger number than it has.
-        return 0.0
+        return None
 
 
 def is_taken(manifest_id: str) -> bool:
@@ -174,14 +195,19 @@ def tally_of(manifest_id: str) -> Tally:
     if not match:
         raise BadValue(
             f"'{manifest_id}' is not the id of a manifest. An id is <ULID>-<hints>-<bytes>-<oldest>, with lost-, "
-            "rests-, taken- or rebuild- before it, or with deferred-<n>-<digest> instead of the ULID"
+            "rests-, taken-, rebuild- or dealt- before it, or with deferred-<n>-<digest> instead of the ULID"
         )
     hints, size, oldest = match.groups()
     return Tally(int(hints), int(size or 0), int(oldest or 0) or None)
 
 
 def split_into_manifests(
-    table: str, origin: str, hints: Sequence[Hint], max_hints: int, max_bytes: float = inf
+    table: str,
+    origin: str,
+    hints: Sequence[Hint],
+    max_hints: int,
+    max_bytes: float = inf,
+    since: float | None = None,
 ) -> Iterator[Manifest]:
     """Split hints into manifests of at most `max_hints` hints.
 
@@ -193,17 +219,18 @@ def split_into_manifests(
         max_hints: limit of hints in one manifest.
         max_bytes: limit of the objects' bytes in one manifest, as far as they are known. A single larger object still
             gets a manifest.
+        since: as for `Manifest.create`.
     """
     chunk: list[Hint] = []
     size = 0
     for hint in hints:
         size += hint.size or 0
         if chunk and (len(chunk) == max_hints or size > max_bytes):
-            yield Manifest.create(table, origin, chunk)
+            yield Manifest.create(table, origin, chunk, since)
             chunk, size = [], hint.size or 0
         chunk.append(hint)
     if chunk:
-        yield Manifest.create(table, origin, chunk)
+        yield Manifest.create(table, origin, chunk, since)
 
 
 def _tally(hints: Sequence[Hint]) -> str:

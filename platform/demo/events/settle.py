@@ -60,7 +60,7 @@ def measure_pending(lake: Lake, instance: dg.DagsterInstance, subscribers: list[
     """
     received = sum(sum(queue.depth()) for queue in lake.queues)
     # In the order of the way of an event, so that nothing passes between two measurements unseen.
-    tables = sum(manifest.hints for manifest in lake.store.inbox.waiting_manifests())
+    tables = sum(manifest.hints for manifest in lake.store.waiting_manifests())
     runs = instance.get_runs_count(dg.RunsFilter(statuses=ACTIVE))
     outbox = lake.store.outbox
     waiting = outbox.backlogs(lane for lane in outbox.lanes() if lane.route != broken)

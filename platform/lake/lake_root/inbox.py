@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from math import inf
 
-from tidegate.platform.core.bronze.manifest import RESTS, Manifest, is_rebuild, rest_of, tally_of
+from tidegate.platform.core.bronze.manifest import RESTS, Manifest, gathered_since, is_rebuild, rest_of, tally_of
 from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.aws.s3 import Listed
@@ -23,7 +23,7 @@ class WaitingManifest:
     """A manifest in the inbox, as its listing shows it.
 
     Attributes:
-        since: epoch seconds of its writing, by S3's clock.
+        since: epoch seconds of its writing, by S3's clock; if its hints were gathered before, of the oldest of these.
         size: bytes of the objects whose size is known.
         oldest: epoch seconds of the oldest event, or `since` if no event has a time. Infinite for a rebuild's manifest:
             all of its rows are in the table already.
@@ -76,6 +76,49 @@ class Backlog:
     whole: bool = True
     unsized: int = 0
     rests: float = 0.0
+
+    @classmethod
+    def from_manifests(cls, folder: str, found: Iterable[WaitingManifest]) -> Backlog:
+        """Return the backlog of manifests, of which those without hints do not count."""
+        found = [waiting for waiting in found if waiting.hints]
+        return cls(
+            folder,
+            sum(waiting.hints for waiting in found),
+            min((waiting.since for waiting in found), default=0.0),
+            size=sum(waiting.size for waiting in found),
+            oldest=min((waiting.oldest for waiting in found), default=0.0),
+            unsized=sum(waiting.hints for waiting in found if waiting.size == 0),
+        )
+
+    def with_gathered(self, gathered: Backlog) -> Backlog:
+        """Return it together with what is gathered for the table."""
+        both = [backlog for backlog in (self, gathered) if backlog.hints]
+        return replace(
+            self,
+            hints=sum(backlog.hints for backlog in both),
+            since=min((backlog.since for backlog in both), default=0.0),
+            size=sum(backlog.size for backlog in both),
+            oldest=min((backlog.oldest for backlog in both), default=0.0),
+            whole=self.whole and gathered.whole,
+            unsized=sum(backlog.unsized for backlog in both),
+        )
+
+
+def waiting_manifest(table: str, manifest_id: str, modified: float) -> WaitingManifest:
+    """Return what the id of a manifest shows.
+
+    Args:
+        table: table key.
+        manifest_id: its id.
+        modified: epoch seconds at which its object was written, by S3's clock.
+
+    Raises:
+        BadValue: the id is not one that a manifest can have.
+    """
+    tally = tally_of(manifest_id)
+    since = min(modified, gathered_since(manifest_id))
+    oldest = inf if is_rebuild(manifest_id) else min(tally.oldest or since, since)
+    return WaitingManifest(table, manifest_id, tally.hints, since, tally.size, oldest)
 
 
 class Inbox:
@@ -143,19 +186,8 @@ class Inbox:
         for item in notes:
             self._sort(item, noted, [])
         rests = max((rest_of(waiting.id) for waiting in (*found, *noted)), default=0.0)
-        found = [waiting for waiting in found if waiting.hints]
-        since = min((waiting.since for waiting in found), default=0.0)
-        return Backlog(
-            folder,
-            sum(waiting.hints for waiting in found),
-            since,
-            tuple(strays),
-            sum(waiting.size for waiting in found),
-            min((waiting.oldest for waiting in found), default=0.0),
-            len(items) < _MAX_TABLE_OBJECTS,
-            sum(waiting.hints for waiting in found if waiting.size == 0),
-            rests,
-        )
+        backlog = Backlog.from_manifests(folder, found)
+        return replace(backlog, strays=tuple(strays), whole=len(items) < _MAX_TABLE_OBJECTS, rests=rests)
 
     def _sort(self, item: Listed, found: list[WaitingManifest], strays: list[str]) -> None:
         folder, _, name = item.key[len(self._root.key(self._folder, "")) :].rpartition("/")
@@ -164,9 +196,7 @@ class Inbox:
             TableKey.decode(folder)
             if stem == name:
                 raise BadValue(f"'{name}' does not end in .json")
-            tally = tally_of(stem)
-            oldest = inf if is_rebuild(stem) else min(tally.oldest or item.modified, item.modified)
-            found.append(WaitingManifest(folder, stem, tally.hints, item.modified, tally.size, oldest))
+            found.append(waiting_manifest(folder, stem, item.modified))
         except ValueError as error:
             strays.append(f"{self._root.address(item.key)} is not a manifest and is skipped: {error}. Move it away")
 

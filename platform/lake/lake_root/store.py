@@ -5,6 +5,7 @@ The layout never changes; docs/internals/architecture.md describes it::
     lake.json                               the lake's identity
     proven/<endpoint>.json                  its conditional put was proven
     inbox/<table key>/<manifest id>.json
+    gathered/<epoch seconds>-<ULID>.jsonl   manifests of many tables, until that time: then they go to the inbox
     held/<table key>/<manifest id>.json     events of folders that become tables when a day has room for them
     held/<table key>/more.json              more events came, so the folder's objects are listed then
     held/<table key>/listed.json            how far that listing is
@@ -33,14 +34,17 @@ The layout never changes; docs/internals/architecture.md describes it::
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.lake_root.after_notes import AfterNotes
 from tidegate.platform.lake.lake_root.batches import Batches
 from tidegate.platform.lake.lake_root.births import Births
 from tidegate.platform.lake.lake_root.forget_requests import Forgotten
+from tidegate.platform.lake.lake_root.gathered import Gathered
 from tidegate.platform.lake.lake_root.held_events import Held
 from tidegate.platform.lake.lake_root.identity import Identity
-from tidegate.platform.lake.lake_root.inbox import Inbox
+from tidegate.platform.lake.lake_root.inbox import Backlog, Inbox, WaitingManifest
 from tidegate.platform.lake.lake_root.logs import IntakeLog, OperationsLog
 from tidegate.platform.lake.lake_root.losses import Losses
 from tidegate.platform.lake.lake_root.outbox import Outbox
@@ -62,6 +66,7 @@ class LakeStore(LakeRoot):
         super().__init__(objects, root)
         self.identity = Identity(self)
         self.inbox = Inbox(self)
+        self.gathered = Gathered(self)
         self.held = Held(self)
         self.outbox = Outbox(self)
         self.births = Births(self)
@@ -94,3 +99,18 @@ class LakeStore(LakeRoot):
     def table_births(self) -> dict[str, float | None]:
         """Return epoch seconds of birth of each table in `table_keys`; None for a table that is not born yet."""
         return {**dict.fromkeys(self.inbox.tables()), **self.births.birth_times()}
+
+    def walk_backlogs(self) -> Iterator[Backlog]:
+        """Yield the backlog of each table, with what is gathered for it. For people and metrics: runs read the inbox.
+
+        What is gathered is read first: hints that go to the inbox meanwhile are counted twice, and never missed.
+        """
+        gathered = self.gathered.backlogs()
+        for backlog in self.inbox.walk_backlogs():
+            more = gathered.pop(backlog.folder, None)
+            yield backlog.with_gathered(more) if more else backlog
+        yield from gathered.values()
+
+    def waiting_manifests(self) -> list[WaitingManifest]:
+        """Return the manifests that wait for any table, gathered ones first, in the order that `walk_backlogs` has."""
+        return [*self.gathered.waiting_manifests(), *self.inbox.waiting_manifests()]

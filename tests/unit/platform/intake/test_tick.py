@@ -223,8 +223,9 @@ def test_a_busy_queue_leaves_the_others_time() -> None:
         ([], [IntakeResult(received=3), IntakeResult(hints={ORDERS: []}, received=1)], [4, 4]),
         ([], [IntakeResult(received=1, failures={"q": OSError()})], [4]),
         ([ORDERS.encode()], [IntakeResult(received=3)], [1]),
+        (["gathered"], [IntakeResult(received=3)], [1]),
     ],
-    ids=["nothing", "own files alone", "own files, then others", "failure", "work waits"],
+    ids=["nothing", "own files alone", "own files, then others", "failure", "work waits", "work is gathered"],
 )
 def test_a_tick_listens_until_something_for_a_table_has_come(
     monkeypatch: pytest.MonkeyPatch, waiting: list[str], brought: list[IntakeResult], asked: list[int]
@@ -238,7 +239,10 @@ def test_a_tick_listens_until_something_for_a_table_has_come(
     monkeypatch.setattr(intake_tick, "take_in", take_in)
     monkeypatch.setattr("time.monotonic", lambda: 100.0)
     received = sum(result.received for result in brought)
-    store = SimpleNamespace(inbox=SimpleNamespace(tables=lambda: waiting))
+    store = SimpleNamespace(
+        inbox=SimpleNamespace(tables=lambda: [table for table in waiting if table != "gathered"]),
+        gathered=SimpleNamespace(is_empty=lambda: "gathered" not in waiting),
+    )
     found = intake_tick.listen(SimpleNamespace(store=store))  # type: ignore[arg-type]
     assert waits == asked
     assert found.received == received

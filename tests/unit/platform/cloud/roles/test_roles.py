@@ -292,7 +292,15 @@ def test_the_server_writes_only_its_own_folders_of_the_lake() -> None:
     for key in SPARK_WRITES:
         for action in ("s3:PutObject", "s3:DeleteObject"):
             assert allowed(may, action, f"arn:aws:s3:::lake/root/{key}"), (action, key)
-    for key in (*KEPT, "inbox/t/x.json", "tables/t.json", "quarantine/messages/x", "rows/q/x", "outbox/r/x"):
+    for key in (
+        *KEPT,
+        "inbox/t/x.json",
+        "gathered/x.jsonl",
+        "tables/t.json",
+        "quarantine/messages/x",
+        "rows/q/x",
+        "outbox/r/x",
+    ):
         assert allowed(may, "s3:GetObject", f"arn:aws:s3:::lake/root/{key}")
         assert not allowed(may, "s3:PutObject", f"arn:aws:s3:::lake/root/{key}"), key
         assert not allowed(may, "s3:DeleteObject", f"arn:aws:s3:::lake/root/{key}"), key
@@ -497,7 +505,7 @@ def test_an_engine_reads_the_files_of_tables_and_no_other_objects(registers: boo
     assert {action for each in statements for action in each.actions} == {"s3:ListBucket", "s3:GetObject"}
     for key in ("lake/root/bronze/t/x", "lake/root/silver/s/x", "landing/orders/x"):
         assert allowed(statements, "s3:GetObject", f"arn:aws:s3:::{key}")
-    for key in (*KEPT, "inbox/t/x", "ledger/t/x", "quarantine/rows/x", "outbox/r/x", "staging/t/x"):
+    for key in (*KEPT, "inbox/t/x", "gathered/x", "ledger/t/x", "quarantine/rows/x", "outbox/r/x", "staging/t/x"):
         assert not allowed(statements, "s3:GetObject", f"arn:aws:s3:::lake/root/{key}")
     # Discovery may register a table at any prefix.
     assert allowed(statements, "s3:GetObject", "arn:aws:s3:::landing/cells/x") is registers
