@@ -92,10 +92,13 @@ def test_hints_that_wait_are_as_many_as_littles_law_says(every: float) -> None:
     assert np.mean(inside) == pytest.approx(10.0 * mean_lag, rel=0.1)
 
 
+_TIMES = (
+    "every", "receives", "poll", "loop", "shared_seconds", "dequeue", "min_window", "gathered_seconds",
+)  # fmt: skip
+
+
 def test_a_fleet_that_does_everything_in_twice_the_time_has_twice_the_lag() -> None:
-    slow_rules = {
-        name: 2 * getattr(Rules(), name) for name in ("every", "receives", "poll", "loop", "shared_seconds", "dequeue")
-    }
+    slow_rules = {name: 2 * getattr(Rules(), name) for name in _TIMES}
     rules = replace(Rules(), window=120.0, **slow_rules)
     costs = Costs(
         **{name: getattr(COSTS, name) * (0.5 if name == "receive_rate" else 2) for name in Costs.__dataclass_fields__}
