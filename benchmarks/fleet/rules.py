@@ -12,7 +12,7 @@ from tidegate.platform.bronze.run import MAX_BATCHES
 from tidegate.platform.core.config.lake import IntakeSpec
 from tidegate.platform.core.config.table_defaults import TableDefaults
 from tidegate.platform.intake.due_tables import COLD_SMALL_HINTS, MAX_RUNS, MAX_SHARED_TABLES
-from tidegate.platform.intake.gathering import BATCH_PARTS, MAX_SECONDS, MIN_WINDOW, PHASES
+from tidegate.platform.intake.round_manifests import BATCH_PARTS, MAX_SECONDS, MIN_WINDOW, PHASES
 from tidegate.platform.intake.tick import RECEIVE_SHARE
 from tidegate.platform.lake.aws.drain import _CHUNK
 from tidegate.platform.local.instance_config import instance_config

@@ -8,8 +8,8 @@ The modules, in the order in which a message and its hints meet them:
   types of events. `forwarded_messages`: what goes to the outbox.
 - `held_events`: events of folders that waited until a day has room for their tables.
 - `row_objects`: from messages of row queues to objects, and hints of these.
-- `gathering`: which hints are gathered with those of other tables, and until when.
+- `round_manifests`: which hints are gathered with those of other tables, and until when.
 - `store_and_delete`: stores the result, and deletes the messages last.
-- `dealing`: moves gathered hints to the inbox.
+- `dealer`: moves gathered hints to the inbox.
 - `due_tables`: which tables get a run, and which run. `intake_result`: what a tick received.
 """

@@ -13,8 +13,8 @@ from tidegate.platform.core.events.s3_event import Reject
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.unrouted_events import Detail, Unrouted
 from tidegate.platform.core.seams import seam
-from tidegate.platform.intake.gathering import divide_round
 from tidegate.platform.intake.intake_result import IntakeResult
+from tidegate.platform.intake.round_manifests import divide_round
 from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake

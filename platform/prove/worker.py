@@ -21,7 +21,7 @@ from tidegate.platform.cloud.requirements import VISIBILITY
 from tidegate.platform.core import seams
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.forgetting.forget import ask, progress, work_off
-from tidegate.platform.intake.dealing import Dealer
+from tidegate.platform.intake.dealer import Dealer
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.settings import Settings

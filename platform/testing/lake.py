@@ -21,7 +21,7 @@ from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.definitions import build_definitions
-from tidegate.platform.intake.dealing import Dealer
+from tidegate.platform.intake.dealer import Dealer
 from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.lake import Lake

@@ -15,7 +15,7 @@ from tidegate.assets.presentation.run_log import RunLog
 from tidegate.assets.runs.dead_runs import DeadRuns
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.wording import first_line
-from tidegate.platform.intake.dealing import Dealer
+from tidegate.platform.intake.dealer import Dealer
 from tidegate.platform.intake.fair_drain import QueueOrder
 from tidegate.platform.intake.held_events import HeldEvents
 from tidegate.platform.intake.intake_result import IntakeResult
@@ -61,8 +61,7 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
         taken, entry = _take_in(handles, order, held, str(before.get("entry", "")))
         now = datetime.now(UTC).timestamp()
         taken.left += dealer.deal(handles, now)
-        # Its own time budget: the inbox is read however long the queues took.
-        until = time.monotonic() + INBOX_SECONDS
+        until = time.monotonic() + INBOX_SECONDS  # Its own time: the inbox is read however long the queues took.
         due_tables, requests = bronze_requests(handles, context.instance, now, str(before.get("last", "")), until)
         wanted = {*due_tables.seen, *(spec.table_key.encode() for spec in config.tables)}
         unknown = sorted(wanted - names.known_tables(context.instance))

@@ -10,7 +10,7 @@ from tests.mutants.mutant import Mutant
 
 _TROUBLED = "tests/unit/platform/intake/test_fair_drain.py::"
 _HELD, _TICK = "tests/unit/platform/intake/test_held_events.py::", "tests/unit/platform/intake/test_tick.py::"
-_GATHERED = "tests/unit/platform/intake/test_gathering.py::"
+_GATHERED = "tests/unit/platform/intake/test_round_manifests.py::"
 _WEBHOOKS = "tests/unit/platform/webhook/test_application.py::"
 _ANSWERS = "tests/unit/platform/lake/aws/test_answers.py::"
 _DECIDE = "tests/unit/platform/bronze/test_decide.py"
@@ -102,7 +102,7 @@ MUTANTS = (
         "the window of gathered hints begins when they are dealt",
         1,
         "waiting_manifest",
-        "    since = min(modified, gathered_since(manifest_id))\n",
+        "    since = min(modified, gathering_time(manifest_id))\n",
         "    since = modified\n",
         (f"{_GATHERED}test_what_is_dealt_has_waited_since_it_was_gathered",),
     ),

@@ -154,7 +154,7 @@ def rest_of(manifest_id: str) -> float:
     return _time_in(manifest_id, RESTS) or 0.0
 
 
-def gathered_since(manifest_id: str) -> float:
+def gathering_time(manifest_id: str) -> float:
     """Return since when the hints of a manifest were gathered, in epoch seconds. Infinite if they were not gathered.
 
     Args:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from math import inf
 
-from tidegate.platform.core.bronze.manifest import RESTS, Manifest, gathered_since, is_rebuild, rest_of, tally_of
+from tidegate.platform.core.bronze.manifest import RESTS, Manifest, gathering_time, is_rebuild, rest_of, tally_of
 from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.aws.s3 import Listed
@@ -116,7 +116,7 @@ def waiting_manifest(table: str, manifest_id: str, modified: float) -> WaitingMa
         BadValue: the id is not one that a manifest can have.
     """
     tally = tally_of(manifest_id)
-    since = min(modified, gathered_since(manifest_id))
+    since = min(modified, gathering_time(manifest_id))
     oldest = inf if is_rebuild(manifest_id) else min(tally.oldest or since, since)
     return WaitingManifest(table, manifest_id, tally.hints, since, tally.size, oldest)
 

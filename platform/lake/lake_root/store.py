@@ -41,7 +41,7 @@ from tidegate.platform.lake.lake_root.after_notes import AfterNotes
 from tidegate.platform.lake.lake_root.batches import Batches
 from tidegate.platform.lake.lake_root.births import Births
 from tidegate.platform.lake.lake_root.forget_requests import Forgotten
-from tidegate.platform.lake.lake_root.gathered import Gathered
+from tidegate.platform.lake.lake_root.gathered_hints import Gathered
 from tidegate.platform.lake.lake_root.held_events import Held
 from tidegate.platform.lake.lake_root.identity import Identity
 from tidegate.platform.lake.lake_root.inbox import Backlog, Inbox, WaitingManifest

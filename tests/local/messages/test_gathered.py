@@ -9,8 +9,8 @@ from typing import Any
 
 from benchmarks.support.messages import send_all
 from tidegate.platform.core.config.lake import LakeConfig
-from tidegate.platform.intake.dealing import Dealer
-from tidegate.platform.intake.gathering import PHASES
+from tidegate.platform.intake.dealer import Dealer
+from tidegate.platform.intake.round_manifests import PHASES
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.aws.sqs import Queue

@@ -50,7 +50,7 @@ from tidegate.platform.cloud.statement import Statements
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.row_queue import RowOrigin
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.intake.dealing import Dealer
+from tidegate.platform.intake.dealer import Dealer
 from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake

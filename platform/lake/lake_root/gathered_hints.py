@@ -125,15 +125,15 @@ class Gathered:
 
     def waiting_manifests(self) -> list[WaitingManifest]:
         """Return the gathered manifests, by table: those of the objects that are due first, if there are many."""
-        return self._waiting()[0]
+        return self._shown_manifests()[0]
 
     def backlogs(self) -> dict[str, Backlog]:
         """Return what is gathered for each table: at least that, if there are many objects."""
-        waiting, whole = self._waiting()
+        waiting, whole = self._shown_manifests()
         groups = groupby(waiting, lambda manifest: manifest.table)
         return {table: replace(Backlog.from_manifests(table, found), whole=whole) for table, found in groups}
 
-    def _waiting(self) -> tuple[list[WaitingManifest], bool]:
+    def _shown_manifests(self) -> tuple[list[WaitingManifest], bool]:
         listed = list(islice(self.listed_objects(), _MAX_SHOWN + 1))
         shown = [found for found in listed[:_MAX_SHOWN] if isinstance(found, GatheredObject)]
         waiting = [

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.fleet.backlog import Gathered, Inbox
 from benchmarks.fleet.rules import Rules
 from tidegate.platform.core.config.table_defaults import TableDefaults
-from tidegate.platform.intake.gathering import PHASES, deal_time, may_wait
+from tidegate.platform.intake.round_manifests import PHASES, deal_time, may_wait
 
 #: A table of each phase.
 NAMES = [next(f"t{n}" for n in range(10_000) if crc32(f"t{n}".encode()) % PHASES == phase) for phase in range(PHASES)]

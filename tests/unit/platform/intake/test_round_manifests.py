@@ -17,15 +17,17 @@ from hypothesis import strategies as st
 from tests.support.lakes.objects import Objects
 from tidegate.platform.core import seams
 from tidegate.platform.core.bronze.hint import Event, Hint
-from tidegate.platform.core.bronze.manifest import Manifest, gathered_since, tally_of
+from tidegate.platform.core.bronze.manifest import Manifest, gathering_time, tally_of
 from tidegate.platform.core.bronze.plan import BATCH_BYTES
 from tidegate.platform.core.bronze.window import shortest_wait
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table_defaults import TableDefaults
 from tidegate.platform.core.keys.table_key import TableKey
-from tidegate.platform.intake import dealing, gathering, store_and_delete
-from tidegate.platform.intake.dealing import Dealer
-from tidegate.platform.intake.gathering import (
+from tidegate.platform.intake import dealer as dealing
+from tidegate.platform.intake import round_manifests, store_and_delete
+from tidegate.platform.intake.dealer import Dealer
+from tidegate.platform.intake.intake_result import IntakeResult
+from tidegate.platform.intake.round_manifests import (
     BATCH_PARTS,
     MAX_SECONDS,
     MIN_TABLES,
@@ -34,11 +36,10 @@ from tidegate.platform.intake.gathering import (
     divide_round,
     may_wait,
 )
-from tidegate.platform.intake.intake_result import IntakeResult
 from tidegate.platform.intake.store_and_delete import store
 from tidegate.platform.lake.aws.s3 import Listed, StoreError
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.lake_root import gathered
+from tidegate.platform.lake.lake_root import gathered_hints
 from tidegate.platform.lake.lake_root.store import LakeStore
 
 #: A time at which phases are as odd as at any other.
@@ -162,8 +163,8 @@ def test_a_table_is_dealt_before_its_window_ends_and_always_at_the_same_times(
 
 def test_the_tables_are_not_all_dealt_at_one_time() -> None:
     times = [deal_time(f"t{n}", 300, NOW) for n in range(4200)]
-    assert len(set(times)) == gathering.PHASES
-    assert max(times.count(at) for at in set(times)) < 4200 / gathering.PHASES * 1.3
+    assert len(set(times)) == round_manifests.PHASES
+    assert max(times.count(at) for at in set(times)) < 4200 / round_manifests.PHASES * 1.3
 
 
 def test_a_round_of_few_tables_or_of_much_is_written_to_the_inbox() -> None:
@@ -202,9 +203,9 @@ def test_what_is_dealt_has_waited_since_it_was_gathered(objects: Clocked, monkey
 
 def test_a_dealt_manifest_says_since_when_its_hints_wait() -> None:
     dealt = Manifest.create("landing.orders", "dealt", [Hint("a", size=3)], since=NOW)
-    assert gathered_since(dealt.id) == pytest.approx(NOW, abs=0.001)
+    assert gathering_time(dealt.id) == pytest.approx(NOW, abs=0.001)
     assert tally_of(dealt.id).hints == 1
-    assert gathered_since(Manifest.create("landing.orders", "intake", [Hint("a")]).id) == float("inf")
+    assert gathering_time(Manifest.create("landing.orders", "intake", [Hint("a")]).id) == float("inf")
     assert Manifest.from_json(dealt.to_json(), "here") == dealt
 
 
@@ -212,7 +213,7 @@ def test_a_round_writes_few_objects(objects: Clocked, monkeypatch: pytest.Monkey
     names = {f"t{n}": 300 for n in range(500)}
     lake = paper_lake(objects, lake_config(names))
     bring(lake, objects, dict.fromkeys(names, 1), monkeypatch)
-    assert len(objects.puts) == gathering.PHASES
+    assert len(objects.puts) == round_manifests.PHASES
     assert lake.store.waiting_manifests()[0].hints == 1
     assert sum(backlog.hints for backlog in lake.store.walk_backlogs()) == 500
 
@@ -297,7 +298,7 @@ def test_a_deal_is_bounded_in_bytes_objects_and_time(objects: Clocked, monkeypat
     assert len(reads) == ticks > 1
     assert max(reads) == 4
     assert sum(manifest.hints for manifest in lake.store.inbox.waiting_manifests()) == 7 * len(names)
-    monkeypatch.setattr(gathered, "_MAX_BYTES", 1_000)
+    monkeypatch.setattr(gathered_hints, "_MAX_BYTES", 1_000)
     objects.puts.clear()
     bring(lake, objects, names, monkeypatch)
     assert all(len(objects.bodies[key]) <= 1_000 for key in objects.puts if "/gathered/" in key)
@@ -308,7 +309,7 @@ def test_much_that_is_gathered_is_shown_as_a_lower_bound(objects: Clocked, monke
     names = dict.fromkeys([name for name, window in NAMES.items() if window == 150], 1)
     bring(lake, objects, names, monkeypatch)
     assert all(backlog.whole for backlog in lake.store.walk_backlogs())
-    monkeypatch.setattr(gathered, "_MAX_SHOWN", 1)
+    monkeypatch.setattr(gathered_hints, "_MAX_SHOWN", 1)
     some = list(lake.store.walk_backlogs())
     assert some
     assert not any(backlog.whole for backlog in some if backlog.folder in lake.store.gathered.backlogs())

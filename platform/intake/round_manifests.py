@@ -82,7 +82,6 @@ def divide_round(
 
     Args:
         hints: hints by table.
-        config: of the lake.
         unborn: tables that nothing but their hints in the inbox makes known.
         now: epoch seconds.
     """

@@ -14,7 +14,7 @@ from tidegate.platform.core.portions import portions
 from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Lake
-from tidegate.platform.lake.lake_root.gathered import GatheredObject
+from tidegate.platform.lake.lake_root.gathered_hints import GatheredObject
 from tidegate.platform.lake.threads import parallel_outcomes
 
 #: Seconds that a tick may take for it. The next tick continues.
