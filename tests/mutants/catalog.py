@@ -676,8 +676,8 @@ MUTANTS = (
         "the tour of the inbox has no time of its own",
         1,
         "build_intake_sensor.intake",
-        "        until = time.monotonic() + INBOX_SECONDS\n",
-        "        until = time.monotonic()\n",
+        "        until = time.monotonic() + INBOX_SECONDS  # Its own time",
+        "        until = time.monotonic()  # Its own time",
         ("tests/unit/platform/test_definitions.py::test_the_inbox_has_a_time_of_its_own_however_long_the_queues_took",),
     ),
     Mutant(
