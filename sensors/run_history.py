@@ -1,5 +1,6 @@
 """What Dagster's storage has of runs: which are active, and whether the last runs of a table failed."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -8,6 +9,7 @@ import dagster as dg
 
 from tidegate.assets.keys import BRONZE_JOB, SHARED_JOB, LakeNames
 from tidegate.assets.runs.held_tables import ACTIVE, PARTITION_TAG, RunTables
+from tidegate.assets.runs.tags import SERVER_TAG
 
 #: The statuses of runs that ended without doing their work.
 FAILED = [dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
@@ -48,11 +50,13 @@ class TableRuns:
     Attributes:
         active: tables that have a queued or active run, no matter who requested it.
         tagged: how many of all active runs have the wanted tag.
+        by_server: how many of these each Spark server has, if there are several.
         failures: tables whose last run failed recently enough to matter.
     """
 
     active: frozenset[str] = frozenset()
     tagged: int = 0
+    by_server: Mapping[str, int] = field(default_factory=dict)
     failures: Mapping[str, Failures] = field(default_factory=dict)
 
 
@@ -68,7 +72,9 @@ def table_runs(instance: dg.DagsterInstance, names: LakeNames, tag: tuple[str, s
     runs = names.select_held(record.dagster_run for record in records)
     tables = RunTables(instance)
     active = frozenset(table for run in runs for table in tables.find_held(run))
-    return TableRuns(active, sum(run.tags.get(tag[0]) == tag[1] for run in runs), _failures(tables, names, now))
+    tagged = [run.tags for run in runs if run.tags.get(tag[0]) == tag[1]]
+    by_server = Counter(tags[SERVER_TAG] for tags in tagged if SERVER_TAG in tags)
+    return TableRuns(active, len(tagged), by_server, _failures(tables, names, now))
 
 
 def _failures(tables: RunTables, names: LakeNames, now: float) -> dict[str, Failures]:

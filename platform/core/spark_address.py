@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
@@ -42,7 +43,9 @@ class SparkAddress:
         try:
             parts = urlsplit(base)
             endpoint = (parts.hostname or "", _PORT if parts.port is None else parts.port)
-            right = parts.scheme == "sc" and all(endpoint) and parts.path in ("", "/")
+            # urlsplit forgives blanks around the text and letters of another case, which PySpark does not.
+            right = base.startswith("sc://") and not re.search(r"[\s\x00-\x1f]", text)
+            right = right and all(endpoint) and parts.path in ("", "/")
         except ValueError:
             right = False
         if not right or parts.username is not None or parts.query or parts.fragment:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tidegate.platform.core.bronze.plan import BATCH_BYTES
@@ -15,6 +15,8 @@ from tidegate.platform.lake.lake_root.inbox import Backlog
 #: Bronze runs of the sensor that may be queued or active at a time. Queueing more would not finish sooner, and each run
 #: request costs the Dagster daemon as much as a small run.
 MAX_RUNS = 100
+#: Of these, runs that one of several Spark servers may have. So tables of one that hangs leave room for the others.
+MAX_SERVER_RUNS = 25
 
 #: Up to this many hints a table shares a run, whatever its files are. A run of its own would cost some CPU-seconds, and
 #: its work only fractions of a second.
@@ -73,6 +75,7 @@ def find_due_tables(
     after: str,
     alone: Collection[str] = (),
     server_of: Callable[[str], str] = _same_server,
+    server_runs: Mapping[str, int] = {},
     has_time: Callable[[], bool] = lambda: True,
 ) -> DueTables:
     """Return tour the inbox until the due tables need as many runs as may be requested, or time is up. Pure.
@@ -88,13 +91,15 @@ def find_due_tables(
         after: the folder after which the tour begins.
         alone: tables that failed recently, each of which gets a run of its own.
         server_of: as for `assign_runs`.
+        server_runs: queued and active runs by Spark server, if there are several. Tables of one that has
+            `MAX_SERVER_RUNS` are not due.
         has_time: called after each table. Returns whether there is time for another.
     """
     due_tables = DueTables(last=after)
-    runs = RunCount(alone, server_of)
+    runs = RunCount(alone, server_of, server_runs)
     for backlog in tour:
         awake = backlog.folder not in held and backlog.rests <= now
-        due = backlog.hints > 0 and awake and is_ready(backlog, config, now)
+        due = backlog.hints > 0 and awake and is_ready(backlog, config, now) and runs.server_has_room(backlog)
         if max_runs <= 0 or (due and not runs.add(backlog, max_runs)):
             return due_tables
         due_tables.last = backlog.folder
@@ -129,20 +134,29 @@ class RunCount:
     Args:
         alone: tables that failed recently, as for `assign_runs`.
         server_of: as for `assign_runs`.
+        server_runs: as for `find_due_tables`.
     """
 
-    def __init__(self, alone: Collection[str] = (), server_of: Callable[[str], str] = _same_server) -> None:
-        self._alone, self._server_of = alone, server_of
-        self._own, self._cold = 0, Counter[str]()
+    def __init__(
+        self,
+        alone: Collection[str] = (),
+        server_of: Callable[[str], str] = _same_server,
+        server_runs: Mapping[str, int] = {},
+    ) -> None:
+        self._alone, self._server_of, self._server_runs = alone, server_of, server_runs
+        self._own, self._cold = Counter[str](), Counter[str]()
+
+    def server_has_room(self, backlog: Backlog) -> bool:
+        """Return whether the Spark server of a table may have one more run."""
+        server = self._server_of(backlog.folder)
+        requested = self._own[server] + _shared_runs(self._cold[server])
+        return not server or self._server_runs.get(server, 0) + requested < MAX_SERVER_RUNS
 
     def add(self, backlog: Backlog, max_runs: int) -> bool:
         """Count a due table, unless it needs a run more than `max_runs`. Returns whether it was counted."""
-        own, cold = self._own, self._cold.copy()
-        if _is_cold(backlog, self._alone):
-            cold[self._server_of(backlog.folder)] += 1
-        else:
-            own += 1
-        if own + sum(map(_shared_runs, cold.values())) > max_runs:
+        own, cold = self._own.copy(), self._cold.copy()
+        (cold if _is_cold(backlog, self._alone) else own)[self._server_of(backlog.folder)] += 1
+        if own.total() + sum(map(_shared_runs, cold.values())) > max_runs:
             return False
         self._own, self._cold = own, cold
         return True

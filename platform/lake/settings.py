@@ -86,7 +86,8 @@ class Settings:
         if config.spark.servers:
             from tidegate.platform.lake.spark.server_choice import ServerChoice
 
-            servers = [SparkRemote.parse(each, self.spark.token, self.spark.source) for each in config.spark.servers]
+            listed = (SparkRemote.parse(each, self.spark.token, self.spark.source) for each in config.spark.servers)
+            servers = [replace(server, listed=True) for server in listed]
             return ServerChoice(servers, table) if len(servers) > 1 else servers[0]
         if config.spark.command is not None:
             return ServerByCommand(config.spark.command, self.environ)

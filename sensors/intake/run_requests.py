@@ -38,6 +38,7 @@ def bronze_requests(
         after=after,
         alone=runs.failures,
         server_of=server.server_of,
+        server_runs=runs.by_server,
         has_time=lambda: time.monotonic() < until,
     )
     assignment = assign_runs(due_tables.due, runs.failures, server.server_of)

@@ -255,7 +255,7 @@ def _check_server(using: Client, config: LakeConfig, store: LakeStore, *, reacha
         if reachable and usable:
             yield from check_silver(usable[0], store, config.tables)
             if config.catalog:
-                with using.open_lake() as opened:
+                with replace(using, settings=replace(using.settings, spark=usable[0])).open_lake() as opened:
                     yield from check_glue(opened, config.catalog, using.settings.aws.quick_client("glue"))
     finally:
         server.release()

@@ -315,8 +315,8 @@ class Check(Enum):
     SPARK_ANSWERS = (
         "spark.answers",
         "Spark {}: answers",
-        "the Spark Connect server answers; without it no check that needs Spark runs",
-        "start the server, or set `SPARK_REMOTE`",
+        "the Spark Connect server answers; without any no check that needs Spark runs",
+        "start the server, or correct `SPARK_REMOTE` or `spark.servers`",
     )
     SPARK_START = (
         "spark.start",

@@ -15,10 +15,9 @@ PERIOD = 300
 #: `RoutesBehind`.
 _MAX_TABLES, _MAX_ROUTES = 400, 40
 _MAX_NAME = 255
-#: Seconds, beyond the longest window, within which a measurement has to show fewer waiting events than the one before.
-_WITHOUT_DROP = 3600
-#: Seconds that the periods of an alarm may have together (CloudWatch's limit for periods below an hour).
-_MAX_SECONDS = 86_400
+#: Periods in a row whose least backlog is above that of the one before, until an alarm. A period lasts hours, at most
+#: a day (CloudWatch's limit).
+_RISES, _HOUR, _MAX_HOURS = 3, 3600, 24
 #: Seconds that a message may wait in a queue: thirty ticks of the intake.
 _OLDEST_MESSAGE = 900
 
@@ -78,20 +77,25 @@ def _lake_alarms(config: LakeConfig) -> dict[str, Any]:
 
 
 def _alarm_without_drop(config: LakeConfig) -> dict[str, Any]:
-    """Return the alarm on a backlog that does not drop. There is none if a window lasts a day."""
-    seconds = max([config.window, *(spec.window for spec in config.tables)]) + _WITHOUT_DROP
-    if seconds > _MAX_SECONDS:
+    """Return the alarm on a backlog that does not drop. There is none if a window lasts a day.
+
+    Lows are compared, because a healthy backlog rises and falls. One that stays as it is may be healthy, too: whether
+    its events leave is what the ages of the oldest ones say.
+    """
+    hours = 1 + max([config.window, *(spec.window for spec in config.tables)]) // _HOUR
+    if hours > _MAX_HOURS:
         return {}
     return {
         "NotDropping": _alarm_of_expression(
             config,
             "the backlog does not drop",
-            f"Events wait, and in {seconds} seconds no measurement showed fewer of them than the one before it. Find "
+            f"Events wait, and the fewest of {hours} hours were more than those before, {_RISES} times in a row. Find "
             "what is slow on the asset lake_health, or allow more runs at once.",
             metric(config, "PendingFiles"),
-            # CloudWatch's metric math. DIFF has no value for the first measurement.
-            "IF(waiting > 0 AND DIFF(waiting) >= 0, 1, 0)",
-            times=-(-seconds // PERIOD),
+            # CloudWatch's metric math. DIFF has no value for the first period, so there is one more.
+            "IF(DIFF(waiting) > 0, 1, 0)",
+            period=hours * _HOUR,
+            times=_RISES,
         )
     }
 
@@ -210,11 +214,11 @@ def _alarm(
 
 
 def _alarm_of_expression(
-    config: LakeConfig, name: str, description: str, watched: Metric, expression: str, *, times: int
+    config: LakeConfig, name: str, description: str, watched: Metric, expression: str, *, period: int, times: int
 ) -> dict[str, Any]:
     """Return an alarm on an expression of metric math that is above 0. It knows the metric as `waiting`."""
     source = {"Namespace": NAMESPACE, "MetricName": watched.name, "Dimensions": _dimensions(watched)}
-    query = {"Metric": source, "Period": PERIOD, "Stat": "Maximum"}
+    query = {"Metric": source, "Period": period, "Stat": "Minimum"}
     return _resource(
         config,
         name,
@@ -224,7 +228,8 @@ def _alarm_of_expression(
                 {"Id": "waiting", "MetricStat": query, "ReturnData": False},
                 {"Id": "alarm", "Expression": expression, "Label": name},
             ],
-            "EvaluationPeriods": times,
+            "EvaluationPeriods": times + 1,
+            "DatapointsToAlarm": times,
             "ComparisonOperator": "GreaterThanThreshold",
             "Threshold": 0,
             "TreatMissingData": "notBreaching",

@@ -23,12 +23,14 @@ class SparkRemote:
         token: the token that the server requires; None if it requires none, or if `source` has it.
         source: where the token is read at each connection.
         named: whether the environment named it. Otherwise it is the default, and `spark` of lake.yaml counts.
+        listed: whether lake.yaml lists it.
     """
 
     address: str
     token: str | None = field(default=None)
     source: TokenSource | None = field(default=None)
     named: bool = field(default=True, compare=False)
+    listed: bool = field(default=False, compare=False)
 
     @classmethod
     def parse(cls, text: str, token: str | None = None, source: TokenSource | None = None) -> SparkRemote:

@@ -12,13 +12,15 @@ from collections.abc import Sequence
 
 from tidegate.platform.core.spark_address import order_servers
 from tidegate.platform.lake.spark.remote import SparkRemote
-from tidegate.platform.lake.spark.server_errors import SparkUnreachable
+from tidegate.platform.lake.spark.server_errors import SparkSilent, SparkUnreachable, TokenRefused
 from tidegate.platform.lake.spark.session import probe
 
 _log = logging.getLogger(__name__)
 
 #: Seconds for an answer of a server that has others next to it. A machine that is gone answers nothing at all.
 _ANSWERS_WITHIN = 2.0
+#: Seconds for it if none of the others answers either.
+_BUSY_ANSWERS_WITHIN = 5.0
 #: Seconds for which a server that did not answer is asked after all others.
 _SILENCE_SECONDS = 30.0
 #: Until when servers are asked last, by `time.monotonic`. All handles of this process share it.
@@ -71,18 +73,29 @@ class ServerChoice:
 
     def _find_answering(self) -> SparkRemote:
         order, now = order_servers(self._table, self._servers), time.monotonic()
-        troubles = []
+        _ = self._servers[order[0]].url  # All have one token. One that cannot be read is no trouble of a server.
+        troubles: dict[str, SparkUnreachable] = {}
         for name in sorted(order, key=lambda name: _silent.get(name, 0.0) > now):
-            try:
-                probe(self._servers[name], _ANSWERS_WITHIN)
-            except SparkUnreachable as error:
+            if self._answers(name, troubles, _ANSWERS_WITHIN):
+                if troubles and name != order[0]:
+                    reasons = "; ".join(map(str, troubles.values()))
+                    _log.warning("%s has the work of %s for now: %s", name, order[0], reasons)
+                return self._servers[name]
+        for name in order:
+            # A server that is busy, as all may be at once, has the time that a lake's only server has.
+            if isinstance(troubles[name], SparkSilent) and self._answers(name, troubles, _BUSY_ANSWERS_WITHIN):
+                return self._servers[name]
+        first = f"none of the {len(order)} Spark servers of lake.yaml can be used:"
+        raise SparkUnreachable("\n".join([first, *(str(troubles[name]) for name in order)]))
+
+    def _answers(self, name: str, troubles: dict[str, SparkUnreachable], seconds: float) -> bool:
+        """Return whether a server answers. Otherwise note why, and ask it after all others for a while."""
+        try:
+            probe(self._servers[name], seconds)
+        except SparkUnreachable as error:
+            troubles[name] = error
+            if not isinstance(error, TokenRefused):  # which costs no time, and may be true of one lake alone
                 _silent[name] = time.monotonic() + _SILENCE_SECONDS
-                troubles.append(str(error))
-                continue
-            _silent.pop(name, None)
-            if name != order[0]:
-                _log.warning(
-                    "%s has the work of %s for now: %s", name, order[0], "; ".join(troubles) or "it was silent just now"
-                )
-            return self._servers[name]
-        raise SparkUnreachable("\n".join([f"none of the {len(order)} Spark servers of the lake answers:", *troubles]))
+            return False
+        _silent.pop(name, None)
+        return True

@@ -21,8 +21,8 @@ from pyspark.sql.connect.plan import SQL, CachedRelation
 from pyspark.sql.connect.proto import AnalyzePlanRequest, ReleaseSessionRequest, SparkConnectServiceStub
 from pyspark.sql.connect.session import SparkSession as ConnectSession
 
-from tidegate.platform.lake.spark.remote import SparkRemote
-from tidegate.platform.lake.spark.server_errors import SparkUnreachable, TokenRefused
+from tidegate.platform.lake.spark.remote import REMOTE, SparkRemote
+from tidegate.platform.lake.spark.server_errors import SparkSilent, SparkUnreachable, TokenRefused
 from tidegate.platform.lake.spark.token_source import TOKEN
 
 #: Seconds after which the server is asked again to end what takes too long.
@@ -54,13 +54,12 @@ def probe(remote: SparkRemote, deadline: float = 5.0) -> str:
         return _ask_version(remote, deadline)
     except grpc.RpcError as error:
         if remote.source is None or error.code() != grpc.StatusCode.UNAUTHENTICATED:
-            raise SparkUnreachable(_format_error(remote, deadline, error)) from None
+            raise _unreachable(remote, deadline, error) from None
     remote.source.forget()
     try:
         return _ask_version(remote, deadline)
     except grpc.RpcError as error:
-        kind = TokenRefused if error.code() == grpc.StatusCode.UNAUTHENTICATED else SparkUnreachable
-        raise kind(_format_error(remote, deadline, error)) from None
+        raise _unreachable(remote, deadline, error) from None
 
 
 def _ask_version(remote: SparkRemote, deadline: float) -> str:
@@ -78,18 +77,23 @@ def _ask_version(remote: SparkRemote, deadline: float) -> str:
         return str(reply.spark_version.version)
 
 
+def _unreachable(remote: SparkRemote, deadline: float, error: grpc.RpcError) -> SparkUnreachable:
+    kinds = {grpc.StatusCode.UNAUTHENTICATED: TokenRefused, grpc.StatusCode.DEADLINE_EXCEEDED: SparkSilent}
+    return kinds.get(error.code(), SparkUnreachable)(_format_error(remote, deadline, error))
+
+
 def _format_error(remote: SparkRemote, deadline: float, error: grpc.RpcError) -> str:
-    code = error.code()
+    code, setting = error.code(), "spark.servers of lake.yaml" if remote.listed else REMOTE
     details = " ".join(remote.hide(error.details() or "").split())
     if code == grpc.StatusCode.UNAVAILABLE:
         return (
             f"no Spark Connect server at {remote}: start one with `tidegate up`, on AWS with `tidegate spark`, "
-            f"or set SPARK_REMOTE to where it is ({details})"
+            f"or set {setting} to where it is ({details})"
         )
     if code == grpc.StatusCode.DEADLINE_EXCEEDED:
         return (
             f"what listens at {remote} did not answer as a Spark Connect server within {deadline:g} s: "
-            "check SPARK_REMOTE, or restart the server"
+            f"check {setting}, or restart the server"
         )
     if code == grpc.StatusCode.UNAUTHENTICATED:
         where = f"set {TOKEN} to its token" if remote.source is None else f"{remote.source} must have its token"

@@ -336,8 +336,9 @@ def test_the_page_of_monitoring_names_each_metric_and_each_kind_of_alarm() -> No
     assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == {
         datum["MetricName"] for datum in metric_data(health, config)
     }
-    watched = {(resource["Properties"]["Namespace"], resource["Properties"]["MetricName"])
-               for resource in template(config)["Resources"].values()}  # fmt: skip
+    made = [resource["Properties"] for resource in template(config)["Resources"].values()]
+    sources = [alarm["Metrics"][0]["MetricStat"]["Metric"] if "Metrics" in alarm else alarm for alarm in made]
+    watched = {(source["Namespace"], source["MetricName"]) for source in sources}
     assert set(re.findall(r"\| `(AWS/SQS|Tidegate)` `(\w+)`", alarms)) == watched
 
 

@@ -658,11 +658,13 @@ def test_every_alarm_watches_what_is_published() -> None:
     assert theirs == {("ApproximateAgeOfOldestMessage", "events"), ("ApproximateAgeOfOldestMessage", "more")}
 
 
-@pytest.mark.parametrize(("window", "periods"), [(0, 12), (1, 13), (300, 13), (82_800, 288), (82_801, None)])
-def test_a_backlog_may_grow_for_the_longest_window_and_an_hour(window: int, periods: int | None) -> None:
+@pytest.mark.parametrize(
+    ("window", "period"), [(0, 3600), (3599, 3600), (3600, 7200), (82_799, 82_800), (82_800, 86_400), (86_400, None)]
+)
+def test_lows_of_a_backlog_are_compared_over_more_than_the_longest_window(window: int, period: int | None) -> None:
     config = LakeConfig.model_validate({**PAPER, "window": 0, "tables": [{**PAPER["tables"][0], "window": window}]})
     found = template(config)["Resources"].get("NotDropping")
-    assert (found and found["Properties"]["EvaluationPeriods"]) == periods
+    assert (found and found["Properties"]["Metrics"][0]["MetricStat"]["Period"]) == period
 
 
 def test_the_alarms_of_routes_watch_what_is_published() -> None:

@@ -35,6 +35,7 @@ from tidegate.platform.intake.due_tables import (
     COLD_HINTS,
     COLD_SMALL_HINTS,
     MAX_RUNS,
+    MAX_SERVER_RUNS,
     MAX_SHARED_TABLES,
     DueTables,
     assign_runs,
@@ -827,6 +828,25 @@ def test_only_tables_of_one_server_share_a_run_and_runs_are_counted_so(
     if len(found.due) < len(due):
         more = assign_runs(due[: len(found.due) + 1], alone, server_of)
         assert len(more.own) + len(more.shared) > max_runs, "a tour ends no sooner than it must"
+
+
+def test_tables_of_a_server_that_hangs_leave_room_for_those_of_another() -> None:
+    def server_of(table: str) -> str:
+        return f"sc://spark-{int(table.rpartition('.')[2]) % 2}"
+
+    due = [Backlog(f"landing.{n}", COLD_SMALL_HINTS + 1, 0.0) for n in range(200)]
+    runs: Counter[str] = Counter()
+    for tour in range(3):  # no run ends
+        left = [each for each in due if runs.total() == 0 or tour]
+        found = find_due_tables(
+            left, LAKE, 1e9, held=(), max_runs=MAX_RUNS - runs.total(), after="", server_of=server_of, server_runs=runs
+        )
+        runs += Counter(server_of(each.folder) for each in found.due)
+        assert runs == {"sc://spark-0": MAX_SERVER_RUNS, "sc://spark-1": MAX_SERVER_RUNS}
+        assert found.whole
+    del runs["sc://spark-1"]
+    more = find_due_tables(due, LAKE, 1e9, held=(), max_runs=9, after="", server_of=server_of, server_runs=runs)
+    assert {server_of(each.folder) for each in more.due} == {"sc://spark-1"}
 
 
 def test_failures_are_repeated_ever_more_slowly_up_to_an_hour() -> None:

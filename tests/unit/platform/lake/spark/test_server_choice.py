@@ -6,9 +6,11 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -20,8 +22,8 @@ from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark import delta, server_choice
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.server_choice import ServerChoice
-from tidegate.platform.lake.spark.server_errors import SparkUnreachable
-from tidegate.platform.lake.spark.token_source import TOKEN, TOKEN_FILE
+from tidegate.platform.lake.spark.server_errors import SparkSilent, SparkUnreachable, TokenRefused
+from tidegate.platform.lake.spark.token_source import TOKEN, TOKEN_FILE, TokenSource
 from tidegate.resources import lake_resource
 from tidegate.resources.aws_resource import AwsResource
 from tidegate.resources.lake_resource import LakeResource
@@ -82,7 +84,7 @@ def test_a_table_has_the_first_server_of_its_order_that_answers(table: str, gone
             assert str(choice.obtain()) == alive[0]
             assert found.questions() == order[: order.index(alive[0]) + 1]
         else:
-            with pytest.raises(SparkUnreachable, match="none of the 3 Spark servers of the lake answers:\n") as error:
+            with pytest.raises(SparkUnreachable, match=r"none of the 3 Spark servers of lake\.yaml can") as error:
                 choice.obtain()
             assert all(f"no server at {name}" in str(error.value) for name in NAMES)
 
@@ -120,13 +122,48 @@ def test_a_process_asks_a_silent_server_once_in_half_a_minute(servers: Servers) 
 def test_a_machine_that_answers_nothing_costs_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes connections, or drops every packet, and PySpark's own client would wait for ten minutes."""
     monkeypatch.setattr(server_choice, "_ANSWERS_WITHIN", 0.2)
+    monkeypatch.setattr(server_choice, "_BUSY_ANSWERS_WITHIN", 0.3)
     monkeypatch.setattr(server_choice, "_silent", {})
     with socket.create_server(("127.0.0.1", 0)) as hung, socket.create_server(("127.0.0.1", 0)) as other:
         remotes = [SparkRemote.parse(f"sc://127.0.0.1:{each.getsockname()[1]}") for each in (hung, other)]
         began = time.monotonic()
-        with pytest.raises(SparkUnreachable, match=r"did not answer as a Spark Connect server within 0\.2 s"):
-            ServerChoice(remotes).obtain()
+        with pytest.raises(
+            SparkUnreachable, match=r"did not answer as a Spark Connect server within 0\.3 s: check spark\.servers"
+        ):
+            ServerChoice([replace(remote, listed=True) for remote in remotes]).obtain()
     assert time.monotonic() - began < 5
+
+
+def test_servers_that_are_busy_have_the_time_of_an_only_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All may be at work for some seconds at once. One that refuses connections is not asked again."""
+    asked: list[tuple[str, float]] = []
+
+    def probe(remote: SparkRemote, deadline: float) -> str:
+        asked.append((str(remote), deadline))
+        if str(remote) == NAMES[0]:
+            raise SparkUnreachable("no server")
+        if deadline < 5:
+            raise SparkSilent("busy")
+        return "4.2.0"
+
+    monkeypatch.setattr(server_choice, "probe", probe)
+    monkeypatch.setattr(server_choice, "_silent", {})
+    assert str(ServerChoice(REMOTES).obtain()) == NAMES[1]
+    assert asked == [(NAMES[0], 2.0), (NAMES[1], 2.0), (NAMES[2], 2.0), (NAMES[1], 5.0)]
+
+
+def test_trouble_with_the_token_is_no_silence_of_a_server(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another lake of this process may have a token that is right. And one that cannot be read is read once."""
+    refused = Mock(side_effect=TokenRefused("refuses this client"))
+    monkeypatch.setattr(server_choice, "probe", refused)
+    with pytest.raises(SparkUnreachable, match="refuses this client"):
+        ServerChoice(REMOTES).obtain()
+    assert server_choice._silent == {}
+    source = SimpleNamespace(read=Mock(side_effect=SparkUnreachable("the command failed")))
+    remotes = [replace(remote, source=cast(TokenSource, source)) for remote in REMOTES]
+    with pytest.raises(SparkUnreachable, match=r"^the command failed$"):
+        ServerChoice(remotes).obtain()
+    assert (source.read.call_count, refused.call_count) == (1, 3)
 
 
 def test_lake_yaml_lists_them_unless_the_environment_names_one(tmp_path: Path) -> None:
