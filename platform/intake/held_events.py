@@ -13,7 +13,7 @@ from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import Routed, route, table_holding
 from tidegate.platform.intake.known_tables import tables_now
 from tidegate.platform.intake.message_routing import gone_folders, probed_keys
-from tidegate.platform.intake.store_and_delete import manifests
+from tidegate.platform.intake.round_manifests import intake_manifests
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.inbox import WaitingManifest
@@ -130,7 +130,7 @@ class _Release:
         if not all(map(self._may_be, hints)):
             return False
         self._take(hints)
-        self._lake.store.inbox.put(manifests(config, hints))
+        self._lake.store.inbox.put(intake_manifests(config, hints))
         if unsure:
             self._held.mark(table_key)
         held.delete(ids)

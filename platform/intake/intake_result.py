@@ -68,6 +68,7 @@ class IntakeResult:
         """Add what another part of the tick received."""
         for table, hints in other.hints.items():
             self.hints.setdefault(table, []).extend(hints)
+        self.unborn |= other.unborn
         for outcome, number in other.counters.items():
             self.count(outcome, number)
         self.unrouted += other.unrouted

@@ -18,6 +18,7 @@ from tidegate.platform.core.bronze.window import shortest_wait
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.config.table_defaults import TableDefaults
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.intake.due_tables import COLD_HINTS
 
 #: Seconds of the shortest window for which hints are gathered. In shorter ones most tables of a fleet get few objects,
 #: and the further batches of these cost what gathering saves.
@@ -46,16 +47,18 @@ class RoundManifests:
     gathered: dict[int, list[Manifest]] = field(default_factory=dict)
 
 
-def may_wait(settings: TableDefaults, hints: int, size: int, every: float) -> bool:
+def may_wait(settings: TableDefaults, hints: Sequence[Hint], every: float) -> bool:
     """Return whether the hints of a table need not be in the inbox at the next tick.
 
     Args:
         settings: those of the table.
-        hints: how many there are.
-        size: bytes of their objects, as far as they are known.
+        hints: those of a round.
         every: seconds from one tick of the intake to the next.
     """
-    is_small = hints * BATCH_PARTS <= settings.max_files and size * BATCH_PARTS <= BATCH_BYTES
+    size = sum(hint.size or 0 for hint in hints)
+    is_small = len(hints) * BATCH_PARTS <= settings.max_files and size * BATCH_PARTS <= BATCH_BYTES
+    # Files of unknown size may be large.
+    is_small = is_small and sum(hint.size is None for hint in hints) <= COLD_HINTS
     return is_small and settings.window >= MIN_WINDOW and shortest_wait(settings.window, every) > every
 
 
@@ -75,6 +78,15 @@ def deal_time(table: str, window: float, now: float) -> int:
     return int(now + cycle - (now - phase) % cycle)
 
 
+def intake_manifests(config: LakeConfig, hints: Mapping[TableKey, Sequence[Hint]]) -> list[Manifest]:
+    """Return the manifests of hints by table."""
+    return [
+        manifest
+        for table, found in hints.items()
+        for manifest in split_into_manifests(table.encode(), "intake", found, config.settings(table).max_files)
+    ]
+
+
 def divide_round(
     hints: Mapping[TableKey, Sequence[Hint]], config: LakeConfig, unborn: Collection[TableKey], now: float
 ) -> RoundManifests:
@@ -87,11 +99,9 @@ def divide_round(
     """
     divided = RoundManifests()
     for table, found in hints.items():
-        key, settings = table.encode(), config.settings(table)
-        made = list(split_into_manifests(key, "intake", found, settings.max_files))
-        size = sum(hint.size or 0 for hint in found)
-        if table not in unborn and may_wait(settings, len(found), size, config.intake.every):
-            divided.gathered.setdefault(deal_time(key, settings.window, now), []).extend(made)
+        settings, made = config.settings(table), intake_manifests(config, {table: found})
+        if table not in unborn and may_wait(settings, found, config.intake.every):
+            divided.gathered.setdefault(deal_time(table.encode(), settings.window, now), []).extend(made)
         else:
             divided.direct += made
     for at in [at for at, made in divided.gathered.items() if len(made) < MIN_TABLES]:

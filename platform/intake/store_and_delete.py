@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from tidegate.platform.core.bronze.hint import Hint
-from tidegate.platform.core.bronze.manifest import Manifest, split_into_manifests
-from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.events.s3_event import Reject
-from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.unrouted_events import Detail, Unrouted
 from tidegate.platform.core.seams import seam
 from tidegate.platform.intake.intake_result import IntakeResult
-from tidegate.platform.intake.round_manifests import divide_round
+from tidegate.platform.intake.round_manifests import divide_round, intake_manifests
 from tidegate.platform.lake.aws.message import Message
 from tidegate.platform.lake.aws.sqs import Queue
 from tidegate.platform.lake.lake import Lake
@@ -55,7 +51,7 @@ def store(lake: Lake, queue: str, intake: IntakeResult) -> None:
         seam("intake-gathered")
     rooms.inbox.put(divided.direct)
     if intake.held:
-        rooms.held.keep(manifests(config, intake.held))
+        rooms.held.keep(intake_manifests(config, intake.held))
     if intake.outgoing:
         rooms.outbox.put((Lane(route), messages) for route, messages in intake.outgoing.items())
     seam("intake-stored")
@@ -73,12 +69,3 @@ def store(lake: Lake, queue: str, intake: IntakeResult) -> None:
         intake.unrouted.append(Unrouted(reject.event_id, "malformed", queue, Detail(address), reject.reason))
     if intake.counters:
         rooms.intake_log.put(intake.counters, intake.unrouted)
-
-
-def manifests(config: LakeConfig, hints: Mapping[TableKey, list[Hint]]) -> list[Manifest]:
-    """Return the manifests of hints by table."""
-    return [
-        manifest
-        for table, found in hints.items()
-        for manifest in split_into_manifests(table.encode(), "intake", found, config.settings(table).max_files)
-    ]

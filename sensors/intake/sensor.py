@@ -25,9 +25,10 @@ from tidegate.resources.lake_resource import LakeResource, with_lake
 from tidegate.sensors.intake.run_requests import bronze_requests
 from tidegate.sensors.intake.unrouted_report import evaluate_checks, log_lines
 
-#: Inbox objects that are not manifests, as lines in a tick's log. `tidegate check` lists all of them.
+#: Objects that no manifest or gathered hints are in, as lines in a tick's log. `tidegate check` lists all of them.
 _MAX_STRAYS = 10
-#: Seconds that a tick may read the inbox. Together with the drain's it stays below Dagster's limit for a tick.
+#: Seconds that a tick may deal gathered hints and read the inbox. Together with the drain's, and what releases held
+#: events, they stay below Dagster's limit for a tick.
 INBOX_SECONDS = 12.0
 
 
@@ -60,8 +61,8 @@ def build_intake_sensor(config: LakeConfig, jobs: Sequence[Any]) -> dg.SensorDef
         before = json.loads(context.cursor or "{}")
         taken, entry = _take_in(handles, order, held, str(before.get("entry", "")))
         now = datetime.now(UTC).timestamp()
-        taken.left += dealer.deal(handles, now)
         until = time.monotonic() + INBOX_SECONDS  # Its own time: the inbox is read however long the queues took.
+        taken.left += dealer.deal(handles, now)[:_MAX_STRAYS]
         due_tables, requests = bronze_requests(handles, context.instance, now, str(before.get("last", "")), until)
         wanted = {*due_tables.seen, *(spec.table_key.encode() for spec in config.tables)}
         unknown = sorted(wanted - names.known_tables(context.instance))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -48,6 +49,26 @@ class Tally:
 
 
 @dataclass(frozen=True)
+class Gathering:
+    """Where dealt hints were gathered.
+
+    Attributes:
+        since: epoch seconds since which they wait, by S3's clock.
+        seed: names the objects that had them.
+    """
+
+    since: float
+    seed: str
+
+    def ulid(self, table: str, hints: Sequence[Hint]) -> ULID:
+        """Return an id of this time that is the same for the same hints."""
+        members = [hint_to_dict(hint, with_empty=False) for hint in hints]
+        content = json.dumps([self.seed, table, members], sort_keys=True)
+        digest = hashlib.sha256(content.encode()).digest()
+        return ULID.from_bytes(int(self.since * 1000).to_bytes(6, "big") + digest[:10])
+
+
+@dataclass(frozen=True)
 class Manifest:
     """One object of the inbox: the hints of one tick for one table.
 
@@ -64,7 +85,7 @@ class Manifest:
     hints: tuple[Hint, ...]
 
     @classmethod
-    def create(cls, table: str, origin: str, hints: Sequence[Hint], since: float | None = None) -> Manifest:
+    def create(cls, table: str, origin: str, hints: Sequence[Hint], gathering: Gathering | None = None) -> Manifest:
         """Make a manifest with a new, time-ordered id.
 
         The ids of the origins `lost`, `after`, `rebuild` and `dealt` begin with their kind.
@@ -73,9 +94,9 @@ class Manifest:
             table: table key.
             origin: as in `Manifest`.
             hints: its hints.
-            since: epoch seconds since which they wait, for the origin `dealt`. Its id has them.
+            gathering: where they were, for the origin `dealt`. The id follows from it and from the hints.
         """
-        ulid = ULID() if since is None else ULID.from_timestamp(since)
+        ulid = ULID() if gathering is None else gathering.ulid(table, hints)
         return cls(table, f"{_ID_PREFIXES.get(origin, '')}{ulid}-{_tally(hints)}", origin, tuple(hints))
 
     @classmethod
@@ -207,7 +228,7 @@ def split_into_manifests(
     hints: Sequence[Hint],
     max_hints: int,
     max_bytes: float = inf,
-    since: float | None = None,
+    gathering: Gathering | None = None,
 ) -> Iterator[Manifest]:
     """Split hints into manifests of at most `max_hints` hints.
 
@@ -219,18 +240,18 @@ def split_into_manifests(
         max_hints: limit of hints in one manifest.
         max_bytes: limit of the objects' bytes in one manifest, as far as they are known. A single larger object still
             gets a manifest.
-        since: as for `Manifest.create`.
+        gathering: as for `Manifest.create`.
     """
     chunk: list[Hint] = []
     size = 0
     for hint in hints:
         size += hint.size or 0
         if chunk and (len(chunk) == max_hints or size > max_bytes):
-            yield Manifest.create(table, origin, chunk, since)
+            yield Manifest.create(table, origin, chunk, gathering)
             chunk, size = [], hint.size or 0
         chunk.append(hint)
     if chunk:
-        yield Manifest.create(table, origin, chunk, since)
+        yield Manifest.create(table, origin, chunk, gathering)
 
 
 def _tally(hints: Sequence[Hint]) -> str:

@@ -52,6 +52,7 @@ class Gathered:
 
     def __init__(self, root: LakeRoot) -> None:
         self._root = root
+        self._shown: dict[str, list[WaitingManifest]] = {}
 
     def put(self, by_time: Mapping[int, Iterable[Manifest]]) -> None:
         """Write manifests durably, several objects at a time.
@@ -59,24 +60,31 @@ class Gathered:
         Args:
             by_time: manifests, by the epoch seconds at which they go to the inbox.
         """
-        lines = ((at, [f"{manifest.to_json()}\n" for manifest in manifests]) for at, manifests in by_time.items())
+        lines = (
+            (at, [f"{manifest.to_json()}\n".encode() for manifest in manifests]) for at, manifests in by_time.items()
+        )
         objects = [
             (at, part)
             for at, found in lines
             for part in portions(found, len, max_items=_MAX_MANIFESTS, max_size=_MAX_BYTES)
         ]
 
-        def put(item: tuple[int, list[str]]) -> None:
+        def put(item: tuple[int, list[bytes]]) -> None:
             key = self._root.key("gathered", f"{item[0]:010d}-{ULID()}.jsonl")
-            self._root.objects.put(self._root.bucket, key, "".join(item[1]))
+            self._root.objects.put(self._root.bucket, key, b"".join(item[1]))
 
         for _ in parallel(put, objects):
             pass
 
-    def listed_objects(self) -> Iterator[GatheredObject | str]:
-        """Yield the objects, those that are due first, and a sentence for each that is none of Tidegate's."""
+    def listed_objects(self, after: float | None = None) -> Iterator[GatheredObject | str]:
+        """Yield the objects, those that are due first, and a sentence for each that is none of Tidegate's.
+
+        Args:
+            after: epoch seconds. Only objects that are due later.
+        """
         prefix = self._root.key("gathered", "")
-        for item in self._root.objects.list_under(self._root.bucket, prefix):
+        start = "" if after is None else f"{prefix}{after:010.0f}~"
+        for item in self._root.objects.list_under(self._root.bucket, prefix, after=start):
             match = _NAME.fullmatch(item.key[len(prefix) :])
             if match and item.size <= _MAX_READ:
                 yield GatheredObject(item.key, int(match[1]), item.size, item.modified)
@@ -99,14 +107,17 @@ class Gathered:
         body = self._root.objects.get(self._root.bucket, found.key)
         where = self._root.address(found.key)
         # Only a line feed ends a line: keys may have other characters at which `splitlines` divides.
-        lines = body.split(b"\n")[:-1] if body else []
+        if body is None:
+            return []
+        lines = body.split(b"\n")[:-1]
         with reading(where, "an object with gathered hints", "move it away"):
-            if body and not body.endswith(b"\n"):
+            if not body.endswith(b"\n"):
                 raise BadValue("its end is missing")
             manifests = [Manifest.from_json(line, "its line") for line in lines]
             for manifest in manifests:
                 TableKey.decode(manifest.table)
                 waiting_manifest(manifest.table, manifest.id, found.since)
+                Manifest.create(manifest.table, "dealt", manifest.hints)  # as it is dealt
         return manifests
 
     def delete(self, objects: Iterable[GatheredObject]) -> None:
@@ -136,11 +147,12 @@ class Gathered:
     def _shown_manifests(self) -> tuple[list[WaitingManifest], bool]:
         listed = list(islice(self.listed_objects(), _MAX_SHOWN + 1))
         shown = [found for found in listed[:_MAX_SHOWN] if isinstance(found, GatheredObject)]
-        waiting = [
-            waiting_manifest(manifest.table, manifest.id, found.since)
-            for found, manifests in zip(shown, self._read_safely(shown), strict=True)
-            for manifest in manifests
-        ]
+        # Objects never change: who asks each second reads each of them once.
+        new = [found for found in shown if found.key not in self._shown]
+        for found, manifests in zip(new, self._read_safely(new), strict=True):
+            self._shown[found.key] = [waiting_manifest(each.table, each.id, found.since) for each in manifests]
+        self._shown = {found.key: self._shown[found.key] for found in shown}
+        waiting = [manifest for manifests in self._shown.values() for manifest in manifests]
         return sorted(waiting, key=lambda manifest: (manifest.table, manifest.since)), len(listed) <= _MAX_SHOWN
 
     def _read_safely(self, objects: Sequence[GatheredObject]) -> Iterator[list[Manifest]]:

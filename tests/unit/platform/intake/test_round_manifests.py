@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,13 +11,14 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from botocore.exceptions import ClientError, ConnectTimeoutError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.lakes.objects import Objects
 from tidegate.platform.core import seams
-from tidegate.platform.core.bronze.hint import Event, Hint
-from tidegate.platform.core.bronze.manifest import Manifest, gathering_time, tally_of
+from tidegate.platform.core.bronze.hint import Event, Hint, RowsSent
+from tidegate.platform.core.bronze.manifest import Gathering, Manifest, gathering_time, tally_of
 from tidegate.platform.core.bronze.plan import BATCH_BYTES
 from tidegate.platform.core.bronze.window import shortest_wait
 from tidegate.platform.core.config.lake import LakeConfig
@@ -37,7 +38,7 @@ from tidegate.platform.intake.round_manifests import (
     may_wait,
 )
 from tidegate.platform.intake.store_and_delete import store
-from tidegate.platform.lake.aws.s3 import Listed, StoreError
+from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root import gathered_hints
 from tidegate.platform.lake.lake_root.store import LakeStore
@@ -135,7 +136,8 @@ def test_hints_wait_only_if_the_next_tick_cannot_need_them(
     window: int, every: int, hints: int, max_files: int, size: int
 ) -> None:
     spec = TableDefaults(window=window, max_files=max_files)
-    if may_wait(spec, hints, size, every):
+    found = [Hint(str(n), size=size if n == 0 else 0) for n in range(hints)]
+    if may_wait(spec, found, every):
         assert shortest_wait(window, every) > every
         assert window >= MIN_WINDOW
         assert hints * BATCH_PARTS <= max_files
@@ -147,6 +149,12 @@ def test_hints_wait_only_if_the_next_tick_cannot_need_them(
             or hints * BATCH_PARTS > max_files
             or size * BATCH_PARTS > BATCH_BYTES
         )
+
+
+def test_files_of_unknown_size_may_be_large() -> None:
+    spec = TableDefaults(window=300)
+    assert may_wait(spec, [Hint(str(n)) for n in range(10)], 5)
+    assert not may_wait(spec, [Hint(str(n)) for n in range(11)], 5)
 
 
 @given(name=st.text("abc", min_size=1, max_size=5), window=st.integers(2, 100_000), after=st.floats(0, 1e6))
@@ -202,7 +210,7 @@ def test_what_is_dealt_has_waited_since_it_was_gathered(objects: Clocked, monkey
 
 
 def test_a_dealt_manifest_says_since_when_its_hints_wait() -> None:
-    dealt = Manifest.create("landing.orders", "dealt", [Hint("a", size=3)], since=NOW)
+    dealt = Manifest.create("landing.orders", "dealt", [Hint("a", size=3)], Gathering(NOW, "seed"))
     assert gathering_time(dealt.id) == pytest.approx(NOW, abs=0.001)
     assert tally_of(dealt.id).hints == 1
     assert gathering_time(Manifest.create("landing.orders", "intake", [Hint("a")]).id) == float("inf")
@@ -233,6 +241,15 @@ def test_a_window_that_becomes_short_and_a_table_that_goes_away_keep_no_hint_wai
     assert len(lake.store.inbox.waiting_manifests()) == len(names)
 
 
+_TIME = "2025-11-30T20:03:37+00:00"
+
+
+def _with_bad_time() -> str:
+    """Return a line whose hint cannot be written again."""
+    sent = Manifest.create("landing.x", "intake", [Hint("a", RowsSent(_TIME))])
+    return sent.to_json().replace(_TIME, "yesterday") + "\n"
+
+
 @pytest.mark.parametrize(
     ("name", "body"),
     [
@@ -247,6 +264,8 @@ def test_a_window_that_becomes_short_and_a_table_that_goes_away_keep_no_hint_wai
         (NAMED, Manifest.create("landing.x", "intake", [Hint("a")]).to_json()),
         (NAMED, Manifest("landing.x", "odd", "intake", ()).to_json() + "\n"),
         (NAMED, json.dumps("?" * (17 << 20)) + "\n"),
+        (NAMED, ""),
+        (NAMED, _with_bad_time()),
     ],
 )
 def test_a_damaged_object_delays_nobody_and_is_named(
@@ -271,13 +290,72 @@ def test_a_damaged_object_delays_nobody_and_is_named(
 def test_an_s3_that_does_not_answer_ends_the_deal_and_not_the_tick(objects: Clocked) -> None:
     lake = paper_lake(objects)
 
-    def refuse(*given: object) -> Iterator[Listed]:
-        raise StoreError("S3 does not answer")
+    def refuse(*given: object, **more: object) -> Iterator[Listed]:
+        raise ConnectTimeoutError(endpoint_url="https://s3")
         yield
 
     objects.list_under = refuse  # type: ignore[method-assign]
     (said,) = Dealer().deal(lake, NOW)
-    assert said == "gathered hints stay where they are until the next tick: S3 does not answer"
+    assert said.startswith("gathered hints stay where they are until the next tick: Connect timeout")
+
+
+def test_what_cannot_be_deleted_is_dealt_once(objects: Clocked, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or the inbox would grow with each tick, for as long as a policy refuses or S3 throttles."""
+    lake, dealer, names = paper_lake(objects), Dealer(), [name for name, window in NAMES.items() if window == 150]
+    delete, asked = objects.delete, list[int]()
+
+    def refuse(bucket: str, keys: Iterable[str]) -> None:
+        if asked.append(len(list(keys))) or asked[-1]:
+            raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "DeleteObject")
+
+    monkeypatch.setattr(objects, "delete", refuse)
+    for n in range(4):
+        objects.now = NOW + n
+        bring(lake, objects, dict.fromkeys(names, 1), monkeypatch)
+        assert "cannot be deleted: An error occurred (AccessDenied)" in dealer.deal(lake, NOW + 1000)[-1]
+    hints = [hint.key for name in names for hint in waiting_hints(lake, name)]
+    assert len(hints) == len(set(hints)) == 4 * len(names), "all of them, and each once"
+    # A process that starts again knows nothing of it, and writes the same manifests, not further ones.
+    again = []
+    for _ in range(2):
+        Dealer().deal(lake, NOW + 1000)
+        again.append(len(lake.store.inbox.waiting_manifests()))
+    assert again[0] == again[1]
+    monkeypatch.setattr(objects, "delete", delete)
+    assert dealer.deal(lake, NOW + 1000) == []
+    assert lake.store.gathered.is_empty()
+
+
+@pytest.mark.parametrize("ahead", [3600, 86_400 * 365])
+def test_hints_of_a_process_whose_clock_is_wrong_wait_no_longer(
+    objects: Clocked, monkeypatch: pytest.MonkeyPatch, ahead: int
+) -> None:
+    lake, dealer, names = paper_lake(objects), Dealer(), [name for name, window in NAMES.items() if window == 150]
+    dealer.deal(lake, NOW)
+    monkeypatch.setattr(store_and_delete, "time", SimpleNamespace(time=lambda: NOW + ahead))
+    store(lake, "events", IntakeResult(hints={table_key(name): [Hint(f"{name}/1")] for name in names}))
+    assert not lake.store.gathered.is_empty()
+    dealer.deal(lake, NOW + 1)
+    assert lake.store.gathered.is_empty()
+    assert len(lake.store.inbox.waiting_manifests()) == len(names)
+
+
+def test_what_comes_after_a_change_of_windows_waits_although_the_deal_takes_several_ticks(
+    objects: Clocked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lake, dealer, names = paper_lake(objects), Dealer(), [name for name, window in NAMES.items() if window == 1800]
+    for _ in range(5):
+        bring(lake, objects, dict.fromkeys(names, 1), monkeypatch)
+    monkeypatch.setattr(dealing, "_MAX_OBJECTS", 1)
+    monkeypatch.setattr(dealing, "DEAL_SECONDS", -1.0)
+    before = len(list(lake.store.gathered.listed_objects()))
+    dealer.deal(lake, objects.now)
+    objects.now += 60
+    bring(lake, objects, dict.fromkeys(names, 1), monkeypatch)
+    new = len(list(lake.store.gathered.listed_objects())) - before + 1
+    for _ in range(2 * before):
+        dealer.deal(lake, NOW)
+    assert len(list(lake.store.gathered.listed_objects())) == new
 
 
 def test_a_deal_is_bounded_in_bytes_objects_and_time(objects: Clocked, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -287,10 +365,12 @@ def test_a_deal_is_bounded_in_bytes_objects_and_time(objects: Clocked, monkeypat
         objects.now = NOW + n
         bring(lake, objects, names, monkeypatch)
     reads: list[int] = []
-    deal = dealing._deal
-    monkeypatch.setattr(dealing, "_deal", lambda lake, portion: reads.append(len(portion)) or deal(lake, portion))
+    deal = Dealer._deal
+    monkeypatch.setattr(
+        Dealer, "_deal", lambda self, lake, portion: reads.append(len(portion)) or deal(self, lake, portion)
+    )
     monkeypatch.setattr(dealing, "_MAX_OBJECTS", 4)
-    monkeypatch.setattr(dealing, "_SECONDS", -1.0)
+    monkeypatch.setattr(dealing, "DEAL_SECONDS", -1.0)
     dealer, ticks = Dealer(), 0
     while not lake.store.gathered.is_empty():
         assert dealer.deal(lake, objects.now) == []
