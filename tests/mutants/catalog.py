@@ -3565,6 +3565,14 @@ MUTANTS = (
         ("tests/unit/platform/core/schema/test_untyped_parts.py",),
     ),
     Mutant(
+        "a map to records without fields is a type that Delta refuses",
+        6,
+        "_text",
+        "        case Struct(fields) if fields:  # Delta refuses a struct without any\n",
+        "        case Struct(fields):\n",
+        ("tests/unit/platform/core/schema/test_untyped_parts.py",),
+    ),
+    Mutant(
         "a copy of Parquet has fields that no column of the table has",
         6,
         "typed_places",

@@ -47,6 +47,6 @@ def _text(kind: Type) -> Type:
     match kind:
         case Array(element):
             return Array(_text(element))
-        case Struct(fields):
+        case Struct(fields) if fields:  # Delta refuses a struct without any
             return Struct(tuple(replace(field, type=_text(field.type)) for field in fields))
     return Simple("string")

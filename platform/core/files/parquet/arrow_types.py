@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pyarrow as pa
@@ -107,6 +108,7 @@ def copied_type(kind: Any) -> Any:
     return kind
 
 
+@functools.cache  # each level of a column asks for all that is below it
 def has_type(kind: Any) -> bool:
     """Return whether an Arrow type is more than nulls, and lists and structs of them (`untyped_parts.py`)."""
     return typed_part(table_type(kind, "")) is not None

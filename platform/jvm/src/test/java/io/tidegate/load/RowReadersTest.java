@@ -21,6 +21,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.types.UTF8String;
@@ -167,6 +168,41 @@ class RowReadersTest {
     reader.read(row(line));
     assertEquals("unknown: " + unknown, reader.bad);
     assertTrue(reader.unknown);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "{\"x\": {\"a\": null, \"b\": null}, \"y\": [{\"a\": null}, {\"a\": null}], \"z\": {\"a\": {\"a\": []}}}|",
+        "{\"x\": {\"a\": null, \"a\": null}}|x",
+        "{\"x\": [{\"a\": {}}, {\"b\": {\"c\": null, \"d\": {\"c\": null}, \"c\": []}}]}|x"
+      })
+  void anObjectOfNullsThatARebuildWouldRefuseIsRefused(String line, String field) {
+    assertEquals(field == null ? null : "unknown: " + field, badJson("id bigint", line));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "array<bigint>|[]|[]", "struct<a: bigint>|{}|[null]", "struct<a: bigint>|{\"a\": null}|[null]", "string|[]|[]", "string|{}|{}",
+        "string|{\"a\":null}|{\"a\":null}", "bigint|[]|bad", "bigint|{}|bad", "struct<a: bigint>|[]|bad", "array<bigint>|{}|bad"
+      })
+  void whatSaysNothingIsWhatItIsInAColumnThatHasAType(String type, String value, String found) {
+    JsonRows reader = json("x " + type);
+    reader.read(row("{\"x\": " + value + "}"));
+    Object read = reader.values[0] instanceof GenericArrayData list ? Arrays.toString(list.array()) : reader.values[0];
+    assertEquals(found, reader.bad == null ? read.toString() : "bad");
+  }
+
+  @Test
+  void nullsBelowTheLevelsOfATableAreRefused() {
+    assertNull(badJson("id bigint", "{\"x\": " + "{\"a\": ".repeat(30) + "null" + "}".repeat(31)));
+    String bad = badJson("id bigint", "{\"x\": " + "{\"a\": ".repeat(31) + "null" + "}".repeat(32));
+    assertEquals("unknown: x (it goes deeper than 30 levels; write deeper parts as text)", bad);
   }
 
   @Test

@@ -178,9 +178,9 @@ public final class AvroFiles implements DeclaredFormat {
       for (Schema member : members) {
         String field = "member_" + member.getName().toLowerCase(Locale.ROOT);
         int branch = schema.getTypes().indexOf(member);
-        fields[branch] = column(member, bound.field(name, field));
+        fields[branch] = member(column(member, bound.field(name, field)), name + "." + field);
         places[branch] = type.size();
-        type = type.add(field, member(fields[branch].type(), name + "." + field));
+        type = type.add(field, fields[branch].type());
       }
       int width = type.size();
       GenericData data = new GenericData();
@@ -194,13 +194,15 @@ public final class AvroFiles implements DeclaredFormat {
           });
     }
 
-    /** Returns the type of a field for one type of several: which of them a value has is a value, too. */
-    private static DataType member(DataType type, String name) {
-      if (type instanceof StructType struct && struct.isEmpty()) {
+    /** Returns the column of a field for one type of several: which of them a value has is a value, too. */
+    private static Column member(Column raw, String name) {
+      if (raw.type() instanceof StructType struct && struct.isEmpty()) {
         throw new BadFile(
             "column " + name + " is a record without fields, so nothing would show that a value is one; write it with a field");
       }
-      return TypedColumns.orText(type);
+      DataType type = TypedColumns.orText(raw.type());
+      UnaryOperator<Object> fit = Fitting.of(raw.type(), type);
+      return new Column(type, given -> fit.apply(raw.value().apply(given)));
     }
 
     private static boolean areNumbers(List<Schema> members, Schema.Type narrow, Schema.Type wide) {

@@ -13,6 +13,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
 import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
 /**
@@ -24,13 +25,15 @@ final class Fitting {
 
   private Fitting() {}
 
-  /** Returns for each of the table's columns its place among the file's columns, or -1. */
+  /** Returns for each of the table's columns its place among the file's columns, or -1. One with a type goes before others. */
   static int[] places(StructType file, StructType table) {
     int[] places = new int[table.size()];
     for (int i = 0; i < places.length; i++) {
       places[i] = -1;
       for (int j = 0; j < file.size(); j++) {
-        if (file.fields()[j].name().equalsIgnoreCase(table.fields()[i].name())) {
+        StructField field = file.fields()[j];
+        boolean isNamed = field.name().equalsIgnoreCase(table.fields()[i].name());
+        if (isNamed && (places[i] < 0 || TypedColumns.hasType(field.dataType()))) {
           places[i] = j;
         }
       }

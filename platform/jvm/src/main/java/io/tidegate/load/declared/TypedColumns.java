@@ -1,5 +1,7 @@
 package io.tidegate.load.declared;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -12,17 +14,19 @@ import org.apache.spark.sql.types.StructType;
  * The columns of a file that have a type. Nulls have none, and neither have lists and structs of nothing else: such a
  * column waits for a file that says its type. {@code untyped_parts.py} has the same rule.
  */
-final class TypedColumns {
+public final class TypedColumns {
   private TypedColumns() {}
 
   /** Returns the columns and fields that have a type. */
-  static StructType of(StructType declared) {
-    StructType typed = new StructType();
+  public static StructType of(StructType declared) {
+    List<StructField> typed = new ArrayList<>();
     for (StructField field : declared.fields()) {
       DataType type = typed(field.dataType());
-      typed = type == null ? typed : typed.add(field.name(), type);
+      if (type != null) {
+        typed.add(DataTypes.createStructField(field.name(), type, true));
+      }
     }
-    return typed;
+    return DataTypes.createStructType(typed);
   }
 
   /** Whether a type is more than nulls, and lists and structs of them. */
@@ -48,7 +52,8 @@ final class TypedColumns {
 
   /**
    * Returns the part of a type that is a type. If there is none, nulls are of text: the keys of a map, and the choice
-   * among the types of a union, are values also where nothing else is.
+   * among the types of a union, are values also where nothing else is. A struct without fields is text, too: Delta refuses
+   * such a type.
    */
   static DataType orText(DataType type) {
     DataType typed = typed(type);
@@ -59,7 +64,7 @@ final class TypedColumns {
     if (type instanceof ArrayType array) {
       return DataTypes.createArrayType(text(array.elementType()));
     }
-    if (type instanceof StructType struct) {
+    if (type instanceof StructType struct && !struct.isEmpty()) {
       StructType fields = new StructType();
       for (StructField field : struct.fields()) {
         fields = fields.add(field.name(), text(field.dataType()));

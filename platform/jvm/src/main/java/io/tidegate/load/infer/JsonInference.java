@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import io.tidegate.Names;
 import io.tidegate.load.declared.FieldBound;
+import io.tidegate.load.declared.TypedColumns;
 import io.tidegate.load.files.SourceLines;
 import io.tidegate.load.json.JsonLineReader;
 import io.tidegate.load.json.JsonRows;
@@ -269,7 +270,8 @@ public final class JsonInference {
   /**
    * Returns a type without the fields for which there is no room. Of the others, none comes after one of these in the
    * order of names, in which a struct comes before its fields. So it does not matter in which parts rows are read: the
-   * first fields of all rows are among the first fields of each part that has them.
+   * first fields of all rows are among the first fields of each part that has them. A struct without room for a field is
+   * text, because a struct of nothing would give its room to a field that comes after it.
    */
   private static DataType first(DataType type, int[] room) {
     if (type instanceof ArrayType array) {
@@ -285,7 +287,7 @@ public final class JsonInference {
       }
       kept.add(new StructField(field.name(), first(field.dataType(), room), field.nullable(), field.metadata()));
     }
-    return new StructType(kept.toArray(StructField[]::new));
+    return kept.isEmpty() ? DataTypes.StringType : new StructType(kept.toArray(StructField[]::new));
   }
 
   /** Returns the common type of two, either of which may be null, with as many fields as a table takes. */
@@ -294,7 +296,12 @@ public final class JsonInference {
         left == null
             ? right
             : right == null ? left : JsonInferSchema.compatibleRootType(CORRUPT, options.parseMode()).apply(left, right);
-    return both == null || fieldsOf(both) <= FieldBound.MAX_FIELDS ? both : first(both, new int[] {FieldBound.MAX_FIELDS});
+    if (both == null || fieldsOf(both) <= FieldBound.MAX_FIELDS) {
+      return both;
+    }
+    // What has no type cannot be a column, so it takes no room.
+    StructType typed = TypedColumns.of((StructType) both);
+    return fieldsOf(typed) <= FieldBound.MAX_FIELDS ? typed : first(typed, new int[] {FieldBound.MAX_FIELDS});
   }
 
   private static JSONOptions options(String zone, int maxLevels) {

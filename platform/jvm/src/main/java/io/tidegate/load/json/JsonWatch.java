@@ -55,7 +55,7 @@ final class JsonWatch extends EveryToken {
   /** By depth: the shape of the container, and the name that was read last in it. */
   private JsonShape[] shapes = new JsonShape[8];
   private String[] names = new String[8];
-  /** By depth: the number of the object, and the keys that the map has had so far. */
+  /** By depth: the number of the object, and the keys that the map, or the object in an unknown field, has had so far. */
   private long[] objects = new long[8];
   private Set<?>[] keys = new Set<?>[8];
   private long objectCount;
@@ -158,7 +158,8 @@ final class JsonWatch extends EveryToken {
     names[depth] = name;
     pathColumn = -1;
     if (unknownAt > 0) {
-      hasValue |= rescues;
+      // No column takes a name twice, so a row that a rebuild would refuse is refused now.
+      hasValue = hasValue || rescues || !keys(depth).add(name);
       hasNameless |= name.isEmpty();
       return;
     }
@@ -228,7 +229,9 @@ final class JsonWatch extends EveryToken {
     boolean fits = shape != null && (token == JsonToken.START_OBJECT || shape.fields == null);
     shapes[depth] = fits && shape != JsonShape.ANYTHING ? shape : null;
     names[depth] = null;
-    if (fits && shape.isMap) {
+    if (unknownAt > 0) {
+      keys[depth] = null;
+    } else if (fits && shape.isMap) {
       keys(depth).clear();
     }
   }
@@ -270,7 +273,7 @@ final class JsonWatch extends EveryToken {
       valueEnded = true;
       next = null;
     } else if (depth == unknownAt) {
-      if (hasValue && unknown.size() < MAX_UNKNOWN_FIELDS) {
+      if ((hasValue || deepest > MAX_LEVELS) && unknown.size() < MAX_UNKNOWN_FIELDS) {
         unknown.add(path() + why());
       }
       unknownAt = 0;

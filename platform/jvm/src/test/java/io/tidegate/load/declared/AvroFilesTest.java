@@ -105,6 +105,8 @@ class AvroFilesTest {
         "{'type':'array','items':{'type':'record','name':'r','fields':[{'name':'a','type':'null'},{'name':'b','type':'int'}]}} | ARRAY<STRUCT<b: INT>>",
         "{'type':'map','values':'null'} | MAP<STRING, STRING>",
         "{'type':'map','values':{'type':'record','name':'r','fields':[{'name':'a','type':'null'}]}} | MAP<STRING, STRUCT<a: STRING>>",
+        "{'type':'map','values':{'type':'record','name':'r','fields':[]}} | MAP<STRING, STRING>",
+        "['int',{'type':'array','items':{'type':'record','name':'r','fields':[]}}] | STRUCT<member_int: INT, member_array: ARRAY<STRING>>",
         "['int','string',{'type':'array','items':'null'}] | STRUCT<member_int: INT, member_string: STRING, member_array: ARRAY<STRING>>"
       })
   void whatHasNoTypeIsNotAColumnNorAPartOfOne(String type, String column) throws IOException {
@@ -130,6 +132,49 @@ class AvroFilesTest {
     InternalRow struct = (InternalRow) values(written(type, inner), "x struct<a: bigint, b: int>").get(0);
     assertTrue(struct.isNullAt(0));
     assertEquals(5, struct.getInt(1));
+  }
+
+  @Test
+  void whatHasNoTypeShiftsNoValueOfOneTypeOfSeveral() throws IOException {
+    String fields = "{'name':'a','type':'null'},{'name':'b','type':'int'},{'name':'c','type':'string'}";
+    String r = record("r", fields.replace('\'', '"'));
+    String types = "[\"int\"," + r + ",{\"type\":\"array\",\"items\":\"r\"},{\"type\":\"map\",\"values\":\"r\"}]";
+    GenericRecord inner = new GenericData.Record(new Schema.Parser().parse(r));
+    inner.put("b", 5);
+    inner.put("c", "text");
+    byte[] body = written(types, inner, List.of(inner), Map.of("k", inner));
+    String struct = "STRUCT<b: INT, c: STRING>";
+    String column = "x STRUCT<member_int: INT, member_r: %1$s, member_array: ARRAY<%1$s>, member_map: MAP<STRING, %1$s>>".formatted(struct);
+    assertEquals(StructType.fromDDL(column).sql(), columns(body).sql());
+    List<InternalRow> rows = all(body).stream().map(InternalRow.class::cast).toList();
+    List<InternalRow> found =
+        List.of(rows.get(0).getStruct(1, 2), rows.get(1).getArray(2).getStruct(0, 2), rows.get(2).getMap(3).valueArray().getStruct(0, 2));
+    for (InternalRow value : found) {
+      assertEquals(5, value.getInt(0));
+      assertEquals(text("text"), value.getUTF8String(1));
+    }
+  }
+
+  @Test
+  void theChoiceOfAListOfNothingIsKept() throws IOException {
+    String r = record("r", "");
+    GenericRecord nothing = new GenericData.Record(new Schema.Parser().parse(r));
+    InternalRow row = (InternalRow) all(written("[\"int\",{\"type\":\"array\",\"items\":" + r + "}]", List.of(nothing))).get(0);
+    assertEquals(1, row.getArray(1).numElements());
+    assertTrue(row.isNullAt(0) && row.getArray(1).isNullAt(0));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"'X','type':'int'},{'name':'x','type':'null'", "'x','type':'null'},{'name':'X','type':'int'"})
+  void aFieldThatWaitsHidesNoneOfItsNameInAnotherCase(String fields) throws IOException {
+    String type = record("r", "{\"name\":" + fields.replace('\'', '"') + "}");
+    Schema schema = new Schema.Parser().parse(type);
+    GenericRecord given = new GenericData.Record(schema);
+    given.put("X", 5);
+    byte[] flat = file(schema, CodecFactory.nullCodec(), List.of(given));
+    assertEquals("X INT", columns(flat).toDDL());
+    assertEquals(List.of(5), values(flat, "X int"));
+    assertEquals(5, ((InternalRow) values(written(type, given), "x struct<X: int>").get(0)).getInt(0));
   }
 
   @Test

@@ -187,6 +187,14 @@ class OrcFilesTest {
   }
 
   @Test
+  void aStructWithoutFieldsHidesNoColumnOfItsNameInAnotherCase() throws IOException {
+    byte[] body =
+        written("struct<X:int,x:struct<>>", (batch, row) -> ((LongColumnVector) batch.cols[0]).vector[row] = 3);
+    assertEquals(StructType.fromDDL("X int").sql(), columns(body).sql());
+    assertEquals(3, rows(body, "X int").get(0)[0]);
+  }
+
+  @Test
   void listsAndMapsKeepTheirElements() throws IOException {
     byte[] body =
         written(

@@ -119,6 +119,34 @@ class JsonInferenceTest {
   }
 
   @Test
+  void namesWithoutValuesTakeNoRoom() {
+    List<String> lines = new ArrayList<>();
+    for (int n = 0; n < 12_000; n++) {
+      String value = new String[] {"null", "[]", "{\"at\": null}"}[n % 3];
+      lines.add("{\"a_seen\": {\"k" + n + "\": " + value + "}, \"zip\": 5}");
+    }
+    lines.add("{\"a_seen\": {\"k6\": true}}");
+    String expected = "a_seen struct<k6: boolean>,zip bigint";
+    assertEquals(expected, ddl(columns(asked(new StructType(), List.of()), null, 5, lines)));
+    List<String> later = lines.subList(6_000, lines.size());
+    assertEquals(expected, ddl(columns(asked(new StructType(), List.of()), null, 5, lines.subList(0, 6_000), later)));
+  }
+
+  @Test
+  void theLastFieldForWhichThereIsRoomDoesNotDependOnTheParts() {
+    StringBuilder many = new StringBuilder("{\"a\": 1");
+    for (int n = 0; n < 9_998; n++) {
+      many.append(", \"k").append(n).append("\": 1");
+    }
+    List<String> lines = List.of(many + ", \"x\": {\"b\": 1}, \"y\": 2}", "{\"n0\": null, \"y\": 2}", "{\"y\": 2, \"z\": 3}");
+    Asked asked = asked(new StructType(), List.of());
+    StructType together = columns(asked, null, 5, lines);
+    assertEquals("x", together.fieldNames()[together.size() - 1]);
+    assertEquals(ddl(together), ddl(columns(asked, null, 5, lines.subList(1, 3), lines.subList(0, 1))));
+    assertEquals(ddl(together), ddl(columns(asked, null, 5, lines.subList(0, 1), lines.subList(1, 3))));
+  }
+
+  @Test
   void columnsOfManyFieldsDoNotDependOnTheParts() {
     Random chance = new Random(43);
     List<String> lines = new ArrayList<>();
