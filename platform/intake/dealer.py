@@ -28,7 +28,7 @@ DEAL_SECONDS = 5.0
 _MAX_BYTES, _MAX_OBJECTS = 16 << 20, 500
 #: Tables whose hints are written at once, about: a second's work.
 _MAX_TABLES = 2_000
-#: Seconds by which the clock of S3 may be ahead, and after which what is due and not dealt is told.
+#: Seconds by which the clock of S3 may be ahead, and after which a tick reports what is due and not dealt.
 _SKEW, _LATE = 10.0, 60.0
 
 
@@ -123,6 +123,8 @@ class Dealer:
 
     def _delete(self, lake: Lake) -> list[str]:
         """Delete what is dealt. If S3 refuses, the objects are not dealt again, as long as this process lives."""
+        if not self._dealt:
+            return []
         try:
             lake.store.gathered.delete(self._dealt.values())
         except (BotoCoreError, ClientError) as error:

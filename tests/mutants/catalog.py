@@ -531,8 +531,8 @@ MUTANTS = (
         "events that waited for a day with room are deleted before they are in the inbox",
         1,
         "_Release._move",
-        "        self._lake.store.inbox.put(manifests(config, hints))\n",
-        "        held.delete(ids)\n        self._lake.store.inbox.put(manifests(config, hints))\n",
+        "        self._lake.store.inbox.put(intake_manifests(config, hints))\n",
+        "        held.delete(ids)\n        self._lake.store.inbox.put(intake_manifests(config, hints))\n",
         (f"{_HELD}test_a_tick_that_dies_is_repeated",),
     ),
     Mutant(

@@ -73,7 +73,7 @@ class ServerChoice:
 
     def _find_answering(self) -> SparkRemote:
         order, now = order_servers(self._table, self._servers), time.monotonic()
-        _ = self._servers[order[0]].url  # All have one token. One that cannot be read is no trouble of a server.
+        _ = self._servers[order[0]].url  # All have one token. If it cannot be read, no server is at fault.
         troubles: dict[str, SparkUnreachable] = {}
         for name in sorted(order, key=lambda name: _silent.get(name, 0.0) > now):
             if self._answers(name, troubles, _ANSWERS_WITHIN):

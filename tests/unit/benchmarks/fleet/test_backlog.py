@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks.fleet.backlog import Gathered, Inbox
 from benchmarks.fleet.rules import Rules
+from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.config.table_defaults import TableDefaults
 from tidegate.platform.intake.round_manifests import PHASES, deal_time, may_wait
 
@@ -19,7 +20,7 @@ NAMES = [next(f"t{n}" for n in range(10_000) if crc32(f"t{n}".encode()) % PHASES
 def test_the_model_gathers_and_deals_what_the_intake_does(window: int, every: int) -> None:
     model = Gathered(np.full(PHASES, float(window)), Rules(every=every))
     for hints in (1, 100, 101):
-        waits = may_wait(TableDefaults(window=window), hints, 0, every)
+        waits = may_wait(TableDefaults(window=window), [Hint("a", size=0)] * hints, every)
         assert model.waiting_part(np.full(PHASES, hints), 1).tolist() == [waits] * PHASES
     for now in (1_764_533_017.0, 1_764_533_199.5) if window else ():
         assert model.deal_times(now).tolist() == [deal_time(name, window, now) for name in NAMES]

@@ -152,7 +152,7 @@ def test_servers_that_are_busy_have_the_time_of_an_only_one(monkeypatch: pytest.
     assert asked == [(NAMES[0], 2.0), (NAMES[1], 2.0), (NAMES[2], 2.0), (NAMES[1], 5.0)]
 
 
-def test_trouble_with_the_token_is_no_silence_of_a_server(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trouble_with_the_token_silences_no_server(servers: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another lake of this process may have a token that is right. And one that cannot be read is read once."""
     refused = Mock(side_effect=TokenRefused("refuses this client"))
     monkeypatch.setattr(server_choice, "probe", refused)
