@@ -5636,8 +5636,8 @@ MUTANTS = (
         "a table waits for its Spark server instead of taking the next one",
         3,
         "ServerChoice._find_answering",
-        "                continue\n",
-        "                break\n",
+        "0.0) > now):\n",
+        "0.0) > now)[:1]:\n",
         (f"{_SERVER_CHOICE}test_a_table_has_the_first_server_of_its_order_that_answers",),
     ),
     Mutant(
@@ -5671,6 +5671,14 @@ MUTANTS = (
         "self._server_of(backlog.folder)",
         '""',
         (f"{_TICK}test_only_tables_of_one_server_share_a_run_and_runs_are_counted_so",),
+    ),
+    Mutant(
+        "tables of a Spark server that hangs take the runs of all others",
+        3,
+        "RunCount.server_has_room",
+        " < MAX_SERVER_RUNS\n",
+        " < MAX_RUNS\n",
+        (f"{_TICK}test_tables_of_a_server_that_hangs_leave_room_for_those_of_another",),
     ),
     Mutant(
         "a run does not name its Spark server, so nothing bounds the runs there",

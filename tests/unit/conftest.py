@@ -81,7 +81,7 @@ def papers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], P
         lake = made[resource.lake_yaml]
         log = SimpleNamespace(place_of=lambda at: f"{at:.0f}")
         inbox = SimpleNamespace(walk_backlogs=lambda after: iter(lake.inbox))
-        gathered = SimpleNamespace(listed_objects=lambda: iter(()))
+        gathered = SimpleNamespace(listed_objects=lambda after=None: iter(()))
         store = SimpleNamespace(inbox=inbox, gathered=gathered, intake_log=log)
         return SimpleNamespace(store=store, config=lake.config, delta=SimpleNamespace(server=lake.server))
 
