@@ -81,16 +81,18 @@ class Dealer:
         for found in gathered.listed_objects():
             if isinstance(found, str):
                 strays.append(found)
-            elif found.deal_at > due and self._all_until is None:
-                break
-            elif found.deal_at > due and found.since > (self._all_until or 0.0):
                 continue
-            elif found.key in self._damaged:
+            if found.deal_at > due:
+                if self._all_until is None:
+                    break
+                if found.since > self._all_until:
+                    continue
+            if found.key in self._damaged:
                 strays.append(self._damaged[found.key])
             elif found.key not in self._dealt:
                 yield found
         for found in gathered.listed_objects(after=now + MAX_SECONDS + _LATE):
-            if isinstance(found, GatheredObject) and found.key not in {*self._damaged, *self._dealt}:
+            if isinstance(found, GatheredObject) and not (found.key in self._damaged or found.key in self._dealt):
                 yield found
 
     def _deal(self, lake: Lake, objects: Sequence[GatheredObject]) -> list[str]:
