@@ -13,7 +13,7 @@ from tidegate.platform.bronze.removal_guard import guard_removals, require_bucke
 from tidegate.platform.bronze.small_objects import SmallObjects
 from tidegate.platform.core.bronze.hint import Hint, Listed
 from tidegate.platform.core.bronze.ledger import LastState
-from tidegate.platform.core.bronze.manifest import is_note, is_rebuild
+from tidegate.platform.core.bronze.manifest import comes_last, is_note
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, PlannedHint, keep_first_bytes, make_plan
 from tidegate.platform.core.config.table import TableSpec
@@ -86,14 +86,14 @@ def _require_bucket(table: Table, found: Mapping[str, Probe]) -> None:
 
 
 def _sort_manifests(waiting: Sequence[WaitingManifest]) -> list[WaitingManifest]:
-    """Sort manifests: server-loss notes first (newest first), then the others (oldest first), then a rebuild's.
+    """Sort manifests: server-loss notes first (newest first), then the others (oldest first), then what comes last.
 
-    If there are notes, a rebuild's manifests come right after them: the notes may be about files of the rebuild, which
-    must be decided together with its hints.
+    If there are notes, the last ones come right after them: the notes may be about files of a rebuild or a list, which
+    must be decided together with their hints.
     """
     notes = [manifest for manifest in waiting if is_note(manifest.id)]
     others = [manifest for manifest in waiting if not is_note(manifest.id)]
-    return [*reversed(notes), *sorted(others, key=lambda manifest: is_rebuild(manifest.id) != bool(notes))]
+    return [*reversed(notes), *sorted(others, key=lambda manifest: comes_last(manifest.id) != bool(notes))]
 
 
 def _select_manifests(waiting: Sequence[WaitingManifest], max_hints: int) -> list[str]:
@@ -105,7 +105,7 @@ def _select_manifests(waiting: Sequence[WaitingManifest], max_hints: int) -> lis
     ids = [manifest.id for manifest in waiting if is_note(manifest.id)]
     hints = size = 0
     for manifest in waiting[len(ids) :]:
-        full = hints + manifest.hints > max_hints or (is_rebuild(manifest.id) and size + manifest.size > BATCH_BYTES)
+        full = hints + manifest.hints > max_hints or (comes_last(manifest.id) and size + manifest.size > BATCH_BYTES)
         if hints and full:
             break
         ids.append(manifest.id)

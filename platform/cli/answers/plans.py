@@ -120,6 +120,30 @@ class RedriveAnswer(Answer):
     """Number of messages of each route that only `redrive --route` retries."""
 
 
+class ListedWithoutTable(Answer):
+    """Objects of a list that belong to no table for one reason."""
+
+    why: str
+    """The reason."""
+    objects: int
+    """Number of the objects."""
+    first: str
+    """Address of the first one."""
+
+
+class IngestAnswer(Answer):
+    """What the objects of a list would become."""
+
+    lines: int
+    """Number of the last line of the list."""
+    tables: Mapping[str, int]
+    """Number of objects of each table, by table key."""
+    new_tables: tuple[str, ...]
+    """Keys of tables among them that do not exist yet."""
+    without_table: tuple[ListedWithoutTable, ...]
+    """Objects that belong to no table. They are left out."""
+
+
 class MaintainedTable(Answer):
     """What maintenance would do for a Delta table or a folder of the lake root."""
 

@@ -56,6 +56,24 @@ def rebuild(
 
 
 @changes.command()
+def ingest(
+    keys: Annotated[
+        Path, typer.Argument(help="A file that names one object on each line, s3://bucket/key; - is standard input.")
+    ],
+    after_line: Annotated[int, typer.Option(min=0, help="Lines up to this one were ingested before.")] = 0,
+    rate: Annotated[int, typer.Option(min=1, help="Objects per second.")] = 500,
+    yes: ApplyChange = False,
+    lake: LakeFile = None,
+    home: RunningHome = None,
+    as_json: PlanAsJson = False,
+) -> None:
+    """Ingest the objects that a list names, after all new files of their tables. No event or listing is needed."""
+    from tidegate.platform.cli.commands.ingest import run_ingest
+
+    run_ingest(command_console(), keys, lake, home, after_line=after_line, rate=rate, yes=yes, as_json=as_json)
+
+
+@changes.command()
 def redrive(
     table: Annotated[
         str | None,

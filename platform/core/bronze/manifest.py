@@ -19,7 +19,7 @@ from tidegate.platform.core.times import parse_time
 
 FORMAT = 1
 _STEM = re.compile(
-    r"^(?:(?:lost-|rests-|taken-|rebuild-|dealt-)?[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)(?:-(\d+)-(\d+))?$",
+    r"^(?:(?:lost-|rests-|taken-|rebuild-|dealt-|listed-)?[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)(?:-(\d+)-(\d+))?$",
     re.ASCII,
 )
 #: Largest number of bytes in an id: an exabyte. An event can claim any size, and an S3 key has a limited length.
@@ -27,10 +27,11 @@ _TALLY_BYTES_MAX = 10**18
 
 #: Begins the ids of the notes that let a table rest.
 RESTS = "rests-"
-_LOST, _TAKEN, _REBUILD, _DEALT = "lost-", "taken-", "rebuild-", "dealt-"
+_LOST, _TAKEN, _REBUILD, _DEALT, _LISTED = "lost-", "taken-", "rebuild-", "dealt-", "listed-"
 #: First part of a manifest's id, by origin: keys that were being read when the Spark server was lost, files that
-#: after-load removed, files that a rebuild reads again, and hints that were gathered. Other origins have none.
-_ID_PREFIXES = {"lost": _LOST, "after": _TAKEN, "rebuild": _REBUILD, "dealt": _DEALT}
+#: after-load removed, files that a rebuild reads again, hints that were gathered, and objects that a list of
+#: `tidegate ingest` names. Other origins have none.
+_ID_PREFIXES = {"lost": _LOST, "after": _TAKEN, "rebuild": _REBUILD, "dealt": _DEALT, "ingest": _LISTED}
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,8 @@ class Manifest:
     Attributes:
         table: table key.
         id: the object's name without `.json`. It ends in the values of `Tally`, so that a listing shows the backlog.
-        origin: the writer: `intake`, `dealt`, `listing`, `deferred`, `redrive`, `rebuild`, `lost`, `rests` or
-            `after`.
+        origin: the writer: `intake`, `dealt`, `listing`, `deferred`, `redrive`, `rebuild`, `ingest`, `lost`, `rests`
+            or `after`.
     """
 
     table: str
@@ -88,7 +89,7 @@ class Manifest:
     def create(cls, table: str, origin: str, hints: Sequence[Hint], gathering: Gathering | None = None) -> Manifest:
         """Make a manifest with a new, time-ordered id.
 
-        The ids of the origins `lost`, `after`, `rebuild` and `dealt` begin with their kind.
+        The ids of the origins `lost`, `after`, `rebuild`, `ingest` and `dealt` begin with their kind.
 
         Args:
             table: table key.
@@ -204,6 +205,14 @@ def is_rebuild(manifest_id: str) -> bool:
     return manifest_id.startswith(_REBUILD)
 
 
+def comes_last(manifest_id: str) -> bool:
+    """Return whether the hints of a manifest, by its id, come after all others: of a rebuild, or of a list of objects.
+
+    A person asked for such hints, and there may be millions of them.
+    """
+    return manifest_id.startswith((_REBUILD, _LISTED))
+
+
 def tally_of(manifest_id: str) -> Tally:
     """Read the counts of a manifest's hints from its id.
 
@@ -216,7 +225,7 @@ def tally_of(manifest_id: str) -> Tally:
     if not match:
         raise BadValue(
             f"'{manifest_id}' is not the id of a manifest. An id is <ULID>-<hints>-<bytes>-<oldest>, with lost-, "
-            "rests-, taken-, rebuild- or dealt- before it, or with deferred-<n>-<digest> instead of the ULID"
+            "rests-, taken-, rebuild-, listed- or dealt- before it, or with deferred-<n>-<digest> instead of the ULID"
         )
     hints, size, oldest = match.groups()
     return Tally(int(hints), int(size or 0), int(oldest or 0) or None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from math import inf
 
-from tidegate.platform.core.bronze.manifest import RESTS, Manifest, gathering_time, is_rebuild, rest_of, tally_of
+from tidegate.platform.core.bronze.manifest import RESTS, Manifest, comes_last, gathering_time, rest_of, tally_of
 from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.aws.s3 import Listed
@@ -25,8 +25,8 @@ class WaitingManifest:
     Attributes:
         since: epoch seconds of its writing, by S3's clock; if its hints were gathered before, of the oldest of these.
         size: bytes of the objects whose size is known.
-        oldest: epoch seconds of the oldest event, or `since` if no event has a time. Infinite for a rebuild's manifest:
-            all of its rows are in the table already.
+        oldest: epoch seconds of the oldest event, or `since` if no event has a time. Infinite for hints of a
+            rebuild, whose rows are in the table already, and of `tidegate ingest`: nothing is late.
     """
 
     table: str
@@ -60,7 +60,7 @@ class Backlog:
         since: epoch seconds of the oldest manifest, by S3's clock.
         strays: as in `Contents`.
         size: bytes of the waiting objects whose size is known.
-        oldest: epoch seconds of the oldest waiting event; infinite if only hints of a rebuild wait.
+        oldest: epoch seconds of the oldest waiting event; infinite if only hints of a rebuild or of a list wait.
         whole: whether the backlog was listed completely.
         unsized: number of waiting hints in manifests that name no size, such as those of a redrive.
         rests: epoch seconds until which the table rests, because the Spark server was lost too often while it read
@@ -117,7 +117,7 @@ def waiting_manifest(table: str, manifest_id: str, modified: float) -> WaitingMa
     """
     tally = tally_of(manifest_id)
     since = min(modified, gathering_time(manifest_id))
-    oldest = inf if is_rebuild(manifest_id) else min(tally.oldest or since, since)
+    oldest = inf if comes_last(manifest_id) else min(tally.oldest or since, since)
     return WaitingManifest(table, manifest_id, tally.hints, since, tally.size, oldest)
 
 

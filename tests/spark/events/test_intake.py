@@ -21,6 +21,7 @@ from tidegate.platform.bronze.run import run_table
 from tidegate.platform.core.bronze.hint import Hint
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.aws.sqs import Queue
+from tidegate.platform.operations.ingest import IngestRequest, ingest
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -199,7 +200,13 @@ def test_what_went_to_no_table_comes_back_once_a_table_is_configured(tidegate_la
     body = yaml.safe_load(lake.path.read_text())
     body["tables"] = [{"name": "sales", "prefix": f"s3://{lake.bucket}/sales/", "format": "parquet"}]
     lake.path.write_text(yaml.safe_dump(body))
-    run_table(lake.resource.open().table(lake.key("sales")), RunOptions(run_id="materialized by hand", listing=True))
+    handles = lake.resource.open()
+    # A list names one of the objects, twice, and one that is not there.
+    keys = [f"s3://{lake.bucket}/sales/{name}\n".encode() for name in ("c.dat", "c.dat", "none.dat")]
+    assert ingest(handles, keys, IngestRequest("test", "keys")).tables == {lake.key("sales"): 3}
+    run_table(handles.table(lake.key("sales")), RunOptions(run_id="of the list", listing=False))
+    assert kit.bronze(lake, "sales", "id") == [(3,), (4,)]
+    run_table(handles.table(lake.key("sales")), RunOptions(run_id="materialized by hand", listing=True))
     assert kit.bronze(lake, "sales", "id") == [(1,), (2,), (3,), (4,)]
 
 

@@ -55,6 +55,7 @@ _BOUNDS = {
         "platform/cloud/policy_page.py",
         "platform/core/config/yaml_document.py",
         "platform/core/storage/price_list.py",
+        "platform/operations/ingest.py",
     ],
     "an answer of AWS": [
         "platform/cli/check/queues.py",

@@ -83,11 +83,14 @@ def test_a_plan_for_programs_is_never_applied() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["reset orders", "rebuild orders", "maintain", "redrive", "forget", "inventory enable"]
+    "words",
+    ["reset orders", "rebuild orders", "maintain", "redrive", "ingest keys.txt", "forget", "inventory enable"],
 )
 def test_no_command_makes_a_change_and_prints_its_plan(words: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("commands.reset", "commands.rebuild", "commands.redrive", "commands.maintain", "commands.forget"):
-        monkeypatch.setattr(f"tidegate.platform.cli.{name}.client", lambda *_: pytest.fail("the lake was opened"))
+    for name in ("reset", "rebuild", "redrive", "ingest", "maintain", "forget"):
+        monkeypatch.setattr(
+            f"tidegate.platform.cli.commands.{name}.client", lambda *_: pytest.fail("the lake was opened")
+        )
     monkeypatch.setattr("tidegate.platform.cli.environment.client", lambda *_: MagicMock())
     with pytest.raises(CommandError, match="--json prints a plan, and --yes makes the change"):
         app([*words.split(), "--json", "--yes"], standalone_mode=False)
