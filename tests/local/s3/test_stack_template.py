@@ -2,28 +2,42 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import boto3
 import pytest
 import yaml
 from botocore.exceptions import ClientError
+from rich.console import Console
 
-from tests.support.servers.policed_aws import PolicedAws
-from tidegate.platform.cli.check.check import findings
+from tests.support.servers.client import wait_until
+from tests.support.servers.policed_aws import PolicedAws, RoleAws
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.run import run_table
+from tidegate.platform.cli.check.check import findings, run_check
 from tidegate.platform.cli.commands.cloudformation import print_notification, run_stack_template
 from tidegate.platform.cli.environment import Client
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.roles.dagster_role import dagster
 from tidegate.platform.cloud.roles.roles import ROLES, policy
 from tidegate.platform.cloud.roles.spark_role import spark
+from tidegate.platform.cloud.statement import Statement, list_values
+from tidegate.platform.intake.dealer import Dealer
+from tidegate.platform.intake.tick import take_in
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.local.aws import ACCOUNT, REGION, SERVICES, LocalAws
 from tidegate.platform.local.process.ports import free_port
+from tidegate.platform.local.spark.conf import SMALL_DATA
+from tidegate.platform.local.spark.server import SparkServer
+from tidegate.platform.silver.merge import merge_table
 
 LAKE: dict[str, Any] = {
     "lake": {"root": "s3://stack-lake/lake"},
@@ -39,9 +53,22 @@ LAKE: dict[str, Any] = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalAws]:
-    with LocalAws(tmp_path_factory.mktemp("aws"), 0, services=f"{SERVICES},cloudformation,logs") as server:
+#: Its landing bucket is in the stack, so nothing is missing when the stack is complete.
+WHOLE: dict[str, Any] = {
+    "lake": {"root": "s3://whole-lake/lake"},
+    "queues": [{"url": f"https://sqs.{REGION}.amazonaws.com/{ACCOUNT}/whole-events", "dlq": "whole-events-dlq"}],
+    "buckets": ["whole-landing"],
+    "window": 0,
+    "tables": [
+        {"name": "orders", "prefix": "s3://whole-landing/orders/", "format": "json",
+         "silver": {"keys": ["id"], "order": "v", "every": 10}},
+    ],
+}  # fmt: skip
+
+
+@pytest.fixture
+def aws(tmp_path: Path) -> Iterator[LocalAws]:
+    with LocalAws(tmp_path / "aws", 0, services=f"{SERVICES},cloudformation,logs") as server:
         yield server
 
 
@@ -58,9 +85,7 @@ def test_a_deployed_stack_is_what_check_and_the_printed_policies_ask_for(
     run_stack_template(path, ["stack-landing"], "ecs")
     template, hints = capsys.readouterr()
     assert re.search("bucket stack-theirs is not in the stack.* tidegate stack --notification stack-theirs", hints)
-    stacks = client(aws, "cloudformation")
-    stacks.create_stack(StackName="lake", TemplateBody=_without_metric_math(template), Capabilities=["CAPABILITY_IAM"])
-    stacks.get_waiter("stack_create_complete").wait(StackName="lake", WaiterConfig={"Delay": 1, "MaxAttempts": 60})
+    stacks = _create(aws, _without_metric_math(template))
 
     environ = {**aws.environ, "TIDEGATE_LAKE": str(path), "SPARK_REMOTE": f"sc://127.0.0.1:{free_port()}"}
     for name, value in environ.items():
@@ -129,6 +154,82 @@ def test_a_deployed_stack_is_what_check_and_the_printed_policies_ask_for(
     stacks.get_waiter("stack_delete_complete").wait(StackName="lake", WaiterConfig={"Delay": 1, "MaxAttempts": 60})
     assert s3.get_object(Bucket="stack-lake", Key="lake/kept")["Body"].read() == b"x"
     assert client(aws, "dynamodb").describe_table(TableName="delta_log")["Table"]["TableName"] == "delta_log"
+
+
+def test_a_file_becomes_a_row_under_the_roles_that_the_stack_made_and_no_others(
+    aws: LocalAws, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lake.yaml"
+    path.write_text(yaml.safe_dump(WHOLE))
+    run_stack_template(path, ["whole-landing"], "ecs")
+    _create(aws, capsys.readouterr().out)
+    roles = {name: tuple(map(_read_statement, found)) for name, found in _statements(aws).items()}
+    with PolicedAws(aws.endpoint, roles) as proxy:
+        server = SparkServer(tmp_path / "spark", RoleAws(aws, proxy, "spark").environ, port=0, memory="2g",
+                             conf=SMALL_DATA)  # fmt: skip
+        environ = RoleAws(aws, proxy, "dagster").environ | server.remote.environ | {"TIDEGATE_LAKE": str(path)}
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        try:
+            server.start(150)
+            with Settings.from_environ(environ).open_lake() as lake:
+                client(aws, "s3").put_object(Bucket="whole-landing", Key="orders/1.json", Body=b'{"id": 1, "v": 1}\n')
+                (spec,) = lake.config.tables
+                table = spec.table_key.encode()
+
+                def is_waiting() -> bool:
+                    assert take_in(lake, seconds=2).failures == {}
+                    assert Dealer().deal(lake, time.time()) == []
+                    return bool(lake.store.inbox.waiting_manifests(table))
+
+                wait_until(is_waiting, "the event of the file")
+                run_table(lake.table(table), RunOptions(run_id="whole", listing=False))
+                merge_table(lake, spec)
+                for schema in ("bronze", "silver"):
+                    rows = lake.delta.session.sql(f"SELECT id, v FROM {schema}.orders").collect()
+                    assert [tuple(row) for row in rows] == [(1, 1)], schema
+            assert _check(path) == (True, ANY)
+            assert (list(proxy.refused), list(proxy.unknown)) == ([], [])
+            assert {asked.role for asked in proxy.asked} == {"dagster", "spark"}
+        finally:
+            server.stop()
+    # Without any one of its permissions, the check names the permission, and the statement that gives it.
+    whole = roles["dagster"]
+    with PolicedAws(aws.endpoint, roles) as proxy:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.endpoint)
+        _check(path)
+        needed = {asked.action for asked in proxy.asked}
+        assert len(needed) > 10
+        for action in sorted(needed):
+            roles["dagster"] = tuple(
+                replace(each, actions=tuple(given for given in each.actions if given != action)) for each in whole
+            )
+            said = _check(path)[1]
+            assert re.search(rf"permission missing: allow {action} on .*; statement \w+ of `tidegate policy dag", said)
+
+
+def _check(path: Path) -> tuple[bool, str]:
+    """Return whether `tidegate check` finds nothing, and what it prints."""
+    sink = io.StringIO()
+    return run_check(Console(file=sink, width=400, no_color=True), path, None, None), sink.getvalue()
+
+
+def _create(aws: LocalAws, template: str) -> Any:
+    """Make the stack `lake`. Returns the client of CloudFormation."""
+    stacks = client(aws, "cloudformation")
+    stacks.create_stack(StackName="lake", TemplateBody=template, Capabilities=["CAPABILITY_IAM"])
+    stacks.get_waiter("stack_create_complete").wait(StackName="lake", WaiterConfig={"Delay": 1, "MaxAttempts": 60})
+    return stacks
+
+
+def _read_statement(found: dict[str, Any]) -> Statement:
+    """Return a statement of a deployed policy."""
+    condition = {
+        test: {key: value if isinstance(value, str) else tuple(value) for key, value in pairs.items()}
+        for test, pairs in found.get("Condition", {}).items()
+    }
+    lists = (tuple(list_values(found[member])) for member in ("Action", "Resource"))
+    return Statement(found["Sid"], *lists, "deployed", condition, found["Effect"] == "Deny")
 
 
 def _without_metric_math(template: str) -> str:
