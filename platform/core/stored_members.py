@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
@@ -11,7 +12,8 @@ from typing import Any, TypeVar
 from tidegate.platform.core.errors import BadSetting, BadValue
 
 _Stored = TypeVar("_Stored")
-_REMEDY = "a newer Tidegate wrote this lake. Upgrade Tidegate"
+#: The end of the message of each such error.
+NEWER = "a newer Tidegate wrote this lake. Upgrade Tidegate"
 
 
 class NewerVersionError(BadSetting):
@@ -46,7 +48,7 @@ def require_format(found: Any, known: int) -> None:
         NewerVersionError: it is another format.
     """
     if found != known:
-        raise NewerVersionError(f"its format is {found}, not {known}: {_REMEDY}")
+        raise NewerVersionError(f"its format is {found}, not {known}: {NEWER}")
 
 
 def require_known(members: Mapping[str, Any], known: Iterable[str], what: str) -> None:
@@ -61,7 +63,29 @@ def require_known(members: Mapping[str, Any], known: Iterable[str], what: str) -
         NewerVersionError: there is another member.
     """
     if unknown := members.keys() - known:
-        raise NewerVersionError(f"{what} has no member {min(unknown)!r}: {_REMEDY}")
+        raise NewerVersionError(f"{what} has no member {min(unknown)!r}: {NEWER}")
+
+
+def read_note(text: str | bytes, known: Iterable[str], what: str, format: int = 1) -> dict[str, Any]:
+    """Read a JSON object that has a format, and no member that this version does not know.
+
+    Args:
+        text: the body.
+        known: names of members besides `format`, which older bodies may lack.
+        what: the object, for the error message: `a note`.
+        format: the format that this version knows.
+
+    Raises:
+        NewerVersionError: it has another format or member.
+        ValueError: it is not JSON.
+        TypeError: it is not a JSON object.
+    """
+    body = json.loads(text)
+    if not isinstance(body, dict):
+        raise TypeError(f"{what} is not a JSON object")
+    require_format(body.get("format", format), format)
+    require_known(body, ("format", *known), what)
+    return body
 
 
 def read_members(cls: type[_Stored], members: Mapping[str, Any], what: str, **values: Any) -> _Stored:

@@ -31,6 +31,7 @@ from tidegate.platform.core.bronze.ledger import (
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.schema.sql_literal import delta_table
+from tidegate.platform.core.stored_members import require_known
 from tidegate.platform.core.times import from_micros, parse_time, to_micros
 from tidegate.platform.lake.spark.delta import NOT_SEEN, Delta
 from tidegate.platform.lake.spark.results import CommitResult, TableState
@@ -124,8 +125,12 @@ class Ledger:
         """Return the clock of the table.
 
         The append of batch n is the ledger's own txn n, so the tail of the log shows n without a read of rows.
+
+        Raises:
+            NewerVersionError: the ledger has a column that this version does not know.
         """
         state = self._delta.table_state(self.location, self._app_id)
+        _require_known_columns(self.location, state)
         self._lacking, self._seen = _missing_columns(state), state.version
         return Clock(state.version, state.txn or 0)
 
@@ -362,6 +367,11 @@ def _missing_columns(state: TableState) -> list[str]:
     """Return the columns that an older ledger lacks."""
     has = {field.name for field in state.schema.fields}
     return [name for name in COLUMNS if name not in has] if state.exists else []
+
+
+def _require_known_columns(location: str, state: TableState) -> None:
+    # What this version appends would have nothing in such a column.
+    require_known({field.name: field for field in state.schema.fields}, COLUMNS, f"a row of the ledger {location}")
 
 
 def _state(row: Row) -> LastState:

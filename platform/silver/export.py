@@ -15,7 +15,6 @@ manifest says that they replace what came before.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 
 from pyspark.errors import PySparkException
@@ -38,7 +37,13 @@ from tidegate.platform.core.silver.change_rows import (
     remaining_change_type,
     snapshot_query,
 )
-from tidegate.platform.core.silver.export_manifest import ExportedFile, ExportManifest, ExportMark, manifest_name
+from tidegate.platform.core.silver.export_manifest import (
+    ExportedFile,
+    ExportManifest,
+    ExportMark,
+    exported_rows,
+    manifest_name,
+)
 from tidegate.platform.lake.lake import Lake
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.lake.silver_suppression import columns_of_silver, silver_suppression
@@ -205,9 +210,10 @@ class _Version:
         The attempt may have put it into the folder that `lake.yaml` named then.
         """
         for folder in dict.fromkeys((self.to.folder, self.mark.folder or self.to.folder)):
-            found = self.lake.store.objects.get(*self._place(self._manifest, folder))
+            place = self._place(self._manifest, folder)
+            found = self.lake.store.objects.get(*place)
             if found is not None:
-                return dict(json.loads(found)["rows"])
+                return exported_rows(found, S3Address(*place).s3)
         return None
 
     def _rows(self) -> DataFrame:

@@ -12,6 +12,7 @@ from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import BadSetting, DataError
 from tidegate.platform.core.silver.recorded_options import read_after
+from tidegate.platform.core.table_properties import require_known_properties
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.ledger import Ledger, state_change_condition
 from tidegate.platform.lake.spark.delta import Delta
@@ -130,6 +131,7 @@ def merge_state(lake: Lake, spec: TableSpec) -> PendingMerge | None:
         BadSetting: the table has no `silver` in `lake.yaml`.
         BronzeGone: the bronze table does not exist, though its ledger has batches.
         DataError: the log of the bronze table has files of elsewhere.
+        NewerVersionError: a newer version wrote one of the tables.
     """
     if spec.silver is None:
         raise BadSetting(f"table {spec.name} has no `silver` in lake.yaml")
@@ -149,12 +151,14 @@ def merge_state(lake: Lake, spec: TableSpec) -> PendingMerge | None:
             "its log, or reset the table as the error of its bronze run says. Silver is not changed"
         )
     bronze.require_own_files()
+    require_known_properties(bronze.properties, f"bronze.{table.birth.name}")
     location = lake.store.uri("silver", spec.name)
     app_id = f"tidegate:{lake.id}:silver:{spec.name}:{bronze.table_id}:{table.birth.generation}"
     if acknowledged := bronze.properties.get(_ACKNOWLEDGED):
         app_id += f":{acknowledged}"  # after a RESTORE it holds other rows under the same id
     silver = lake.delta.table_state(location, app_id)
     silver.require_served_features(f"silver.{spec.name}")
+    require_known_properties(silver.properties, f"silver.{spec.name}")
     settled = read_after(silver.properties, app_id) or 0
     ledger = RecordedLedger(table.ledger, version, n)
     return PendingMerge(table, spec.silver, location, bronze, silver, silver.txn, ledger, app_id, settled)

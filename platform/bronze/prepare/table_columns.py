@@ -24,6 +24,7 @@ from tidegate.platform.core.schema.column_types import Field, Simple, fold_name,
 from tidegate.platform.core.schema.names import RESCUED_COLUMN, VARIANT_COLUMN, check_columns
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.core.table_properties import require_known_properties
 from tidegate.platform.lake.lake_root.batches import Batches
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.suppression import require_subject
@@ -47,6 +48,7 @@ def present_schema(spec: TableSpec, batches: Batches, delta: Delta, work: BatchD
     state = delta.table_state(work.birth.location)
     state.require_own_files()
     state.require_served_features(f"bronze.{spec.name}")
+    require_known_properties(state.properties, f"bronze.{spec.name}")
     require_subject(spec, state)
     # A table that was reset has no columns until its first file.
     if not state.schema.fields:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+
+from tidegate.platform.core.stored_members import read_note
 
 #: Signals whose reasons are shown, the oldest first.
 MAX_SIGNALS = 20
@@ -35,7 +37,8 @@ class WaitingDatasets:
         """Read it.
 
         Raises:
+            NewerVersionError: a newer version wrote it.
             ValueError: it is not such an object. Also KeyError and TypeError.
         """
-        body = json.loads(text)
+        body = read_note(text, [field.name for field in fields(cls)], "what waits in a table")
         return cls(body["files"], body["late"], body["signals"], body["since"])

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from tidegate.platform.core.errors import BadSetting
-from tidegate.platform.core.stored_members import reading, require_format, require_known
+from tidegate.platform.core.stored_members import read_members, reading, require_format, require_known
 
 FORMAT = 1
 
@@ -109,7 +109,7 @@ def gone_rows(
         now: what this call took out.
     """
     if earlier is not None:
-        counts = {entry["table"]: GoneRows(**entry) for entry in earlier}
+        counts = {entry["table"]: read_members(GoneRows, entry, "a table of a note") for entry in earlier}
         return [*_join_counts(counts, now, int.__add__).values()]
     counts = {
         entry["table"]: GoneRows(entry["table"], entry["bronze"], entry["silver"], sum(entry["kept"].values()))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from tidegate.platform.core.stored_members import read_members, reading
+from tidegate.platform.core.stored_members import read_members, reading, require_format
 
 FORMAT = 1
 
@@ -54,6 +54,19 @@ class ExportManifest:
     def to_json(self) -> str:
         """Return the body of the manifest."""
         return json.dumps({"format_version": FORMAT, **asdict(self)}, indent=2)
+
+
+def exported_rows(text: str | bytes, where: str) -> dict[str, int]:
+    """Return the number of rows by change type, as a manifest has them.
+
+    Raises:
+        NewerVersionError: a newer version wrote it.
+        BadValue: the text is not a manifest. The message names it.
+    """
+    with reading(where, "a manifest of an export", "delete it"):
+        body = json.loads(text)
+        require_format(body["format_version"], FORMAT)
+        return dict(body["rows"])
 
 
 @dataclass(frozen=True)

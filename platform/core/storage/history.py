@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.inventory.delivery import Subject
 from tidegate.platform.core.inventory.manifest import InventoryError
 from tidegate.platform.core.storage.growth import StoredDay
+from tidegate.platform.core.stored_members import read_note, reading
 
 FORMAT = 1
 #: Versions of one part: one query reads them, and a run that dies loses no more.
@@ -108,17 +108,16 @@ class StoredHistory:
 
         Raises:
             BadValue: the object is none.
+            NewerVersionError: a newer version wrote it.
         """
-        try:
-            found: dict[str, Any] = json.loads(body)
+        with reading(address, "a history of inventories", "it may be deleted"):
+            found = read_note(body, ["last", "known_from", "days"], "a history of inventories", FORMAT)
             since = found["known_from"]
             days = [
                 StoredDay(bucket, configuration, date.fromisoformat(day), objects, size)
                 for bucket, configuration, day, objects, size in found["days"]
             ]
             return cls(found["last"], days, date.fromisoformat(since) if since else None)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise BadValue(f"{address} is not a history of inventories, and may be deleted: {error}") from error
 
     @classmethod
     def join_parts(cls, parts: Iterable[StoredHistory]) -> StoredHistory:

@@ -10,6 +10,7 @@ from itertools import islice
 
 from ulid import ULID
 
+from tidegate.platform.core.stored_members import read_note, reading
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.threads import parallel
 
@@ -63,7 +64,10 @@ class AfterNotes:
 
         def read(note: str) -> AfterNote | None:
             body = self._root.objects.get(self._root.bucket, self._key(note))
-            return AfterNote(note, json.loads(body)["keys"]) if body is not None else None
+            if body is None:
+                return None
+            with reading(self._root.address(self._key(note)), "a note of after-load"):
+                return AfterNote(note, read_note(body, ["keys"], "a note of after-load")["keys"])
 
         return [note for note in parallel(read, ids) if note]
 

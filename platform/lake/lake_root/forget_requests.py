@@ -7,8 +7,12 @@ from typing import Any
 
 from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.forgetting.request import ForgetRequest
+from tidegate.platform.core.stored_members import read_note, reading
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.threads import parallel
+
+#: Members of the notes of all steps.
+_NOTED = ("at", "by", "run", "tables", "not_searched", "subjects")
 
 
 class Forgotten:
@@ -51,9 +55,12 @@ class Forgotten:
 
         Raises:
             StoreError: S3 did not answer.
+            NewerVersionError: a newer version wrote it.
         """
-        body = self._root.objects.get(self._root.bucket, self._note_key(request, step))
-        return None if body is None else dict(json.loads(body))
+        key = self._note_key(request, step)
+        body = self._root.objects.get(self._root.bucket, key)
+        with reading(self._root.address(key), "a note of a request to forget"):
+            return None if body is None else read_note(body, _NOTED, "a note of a request to forget")
 
     def put_note(self, request: str, step: str, body: dict[str, Any], *, again: bool = False) -> None:
         """Write that a step of a request is done. A note that exists stays, unless the step was done `again`."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 
 from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.errors import BadValue
+from tidegate.platform.core.stored_members import read_note, reading
 from tidegate.platform.lake.lake_root.inbox import Inbox, WaitingManifest
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.threads import parallel
@@ -84,11 +86,17 @@ class Held(Inbox):
         self._root.objects.put(self._root.bucket, self._name(table, _LISTED), body)
 
     def last_listed_key(self, table: str) -> str:
-        """Return the last key whose hints are in the inbox. Empty if none is, or if the object is damaged."""
-        body = self._root.objects.get(self._root.bucket, self._name(table, _LISTED))
+        """Return the last key whose hints are in the inbox. Empty if none is, or if the object is damaged.
+
+        Raises:
+            NewerVersionError: a newer version wrote it.
+        """
+        where = self._name(table, _LISTED)
+        body = self._root.objects.get(self._root.bucket, where)
         try:
-            key = json.loads(body or "{}").get("key", "")
-        except (ValueError, AttributeError):
+            with reading(self._root.address(where), "the progress of a listing"):
+                key = read_note(body or "{}", ["key"], "the progress of a listing").get("key", "")
+        except BadValue:
             return ""  # The folder is listed from its beginning, which gives some hints twice.
         return key if isinstance(key, str) else ""
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from urllib.parse import quote
 
-from tidegate.platform.core.errors import BadValue
+from tidegate.platform.core.stored_members import read_note, reading
 from tidegate.platform.lake.aws.proofs import prove_conditional_delete, prove_conditional_put
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake_root.root import LakeRoot
@@ -44,15 +44,12 @@ class Identity:
 
         Raises:
             BadValue: `lake.json` is damaged. The message names the object.
+            NewerVersionError: a newer version wrote it.
         """
         key = self._root.key("lake.json")
         body = self._root.objects.get(self._root.bucket, key)
-        try:
-            return None if body is None else str(json.loads(body)["lake"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise BadValue(
-                f"{self._root.address(key)} does not hold the lake's identity ({error}): restore its first version"
-            ) from error
+        with reading(self._root.address(key), "the lake's identity"):
+            return None if body is None else str(read_note(body, ["lake"], "the lake's identity")["lake"])
 
     def prove_conditional_delete(self) -> None:
         """Prove once that this endpoint heeds `If-Match` of deletes and copies, which after-load relies on.

@@ -10,7 +10,7 @@ from itertools import islice
 
 from tidegate.platform.core.forwarding.outbox_message import OutboxName, Outgoing, split_into_objects
 from tidegate.platform.core.seams import seam
-from tidegate.platform.core.stored_members import reading
+from tidegate.platform.core.stored_members import read_note, reading
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.threads import parallel
 
@@ -223,7 +223,7 @@ class Outbox:
 
     def _parse_undeliverable(self, key: str, body: bytes, at: datetime) -> Undeliverable:
         with reading(self._root.address(key), "a message that Tidegate quarantined", "move it away"):
-            content = json.loads(body)
+            content = read_note(body, ["reason", "message"], "a message")
             return Undeliverable(key, at, content["reason"], Outgoing.from_dict(content["message"]))
 
     def _quarantine(self, route: str) -> str:

@@ -6,7 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.silver.export_manifest import ExportMark
+from tidegate.platform.core.stored_members import read_note, reading
 from tidegate.platform.lake.lake_root.root import LakeRoot
 
 
@@ -20,12 +22,18 @@ class ListingTimes:
         self._root = root
 
     def read(self) -> dict[str, int]:
-        """Return epoch seconds by table key; empty if nothing was written yet or the object is damaged."""
-        body = self._root.objects.get(self._root.bucket, self._root.key("reconcile.json"))
+        """Return epoch seconds by table key; empty if nothing was written yet or the object is damaged.
+
+        Raises:
+            NewerVersionError: a newer version wrote it.
+        """
+        key = self._root.key("reconcile.json")
+        body = self._root.objects.get(self._root.bucket, key)
         try:
-            asked = json.loads(body or "{}").get("asked", {})
-            return {str(table): int(at) for table, at in asked.items()}
-        except (ValueError, AttributeError, TypeError):
+            with reading(self._root.address(key), "the times of listings"):
+                asked = read_note(body or "{}", ["asked"], "the times of listings").get("asked", {})
+                return {str(table): int(at) for table, at in asked.items()}
+        except BadValue:
             return {}  # The times are lost, which costs each table the rest of an interval.
 
     def write(self, asked: Mapping[str, int]) -> None:
@@ -65,12 +73,15 @@ class GenerationListings:
 
         Raises:
             StoreError: S3 did not answer.
+            NewerVersionError: a newer version wrote it.
         """
-        body = self._root.objects.get(self._root.bucket, self._key(folder))
+        where = self._key(folder)
+        body = self._root.objects.get(self._root.bucket, where)
         try:
-            found = json.loads(body or "{}")
-            key, whole = found.get("key", ""), found.get("whole", False)
-        except (ValueError, AttributeError):
+            with reading(self._root.address(where), "the progress of a listing"):
+                found = read_note(body or "{}", ["key", "whole"], "the progress of a listing")
+                key, whole = found.get("key", ""), found.get("whole", False)
+        except BadValue:
             return ListingProgress()  # The prefix is listed from its beginning, which gives some hints twice.
         return ListingProgress(key, whole) if isinstance(key, str) and isinstance(whole, bool) else ListingProgress()
 

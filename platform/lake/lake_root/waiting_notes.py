@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from tidegate.platform.core.bronze.batch import SignalDecision
 from tidegate.platform.core.completion.waiting_datasets import WaitingDatasets
+from tidegate.platform.core.stored_members import read_note, reading
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.threads import parallel
 
@@ -45,8 +46,9 @@ class WaitingSignals:
             body = self._root.objects.get(self._root.bucket, self._key(name))
             if body is None:
                 return None
-            found = json.loads(body)
-            return found["signal"], found["waits_for"]
+            with reading(self._root.address(self._key(name)), "a signal that waits"):
+                found = read_note(body, ["signal", "waits_for"], "a signal that waits")
+                return found["signal"], found["waits_for"]
 
         return dict(entry for entry in parallel(read_signal, names) if entry)
 
