@@ -228,8 +228,8 @@ def _read_statement(found: dict[str, Any]) -> Statement:
         test: {key: value if isinstance(value, str) else tuple(value) for key, value in pairs.items()}
         for test, pairs in found.get("Condition", {}).items()
     }
-    lists = (tuple(list_values(found[member])) for member in ("Action", "Resource"))
-    return Statement(found["Sid"], *lists, "deployed", condition, found["Effect"] == "Deny")
+    actions, resources = (tuple(list_values(found[member])) for member in ("Action", "Resource"))
+    return Statement(found["Sid"], actions, resources, "deployed", condition, found["Effect"] == "Deny")
 
 
 def _without_metric_math(template: str) -> str:
