@@ -3765,7 +3765,9 @@ MUTANTS = (
         "read_note",
         '    require_known(body, ("format", *known), what)\n',
         "",
-        ("tests/unit/platform/core/test_stored_members.py::test_a_member_of_a_newer_version_is_refused_wherever_it_is",),
+        (
+            "tests/unit/platform/core/test_stored_members.py::test_a_member_of_a_newer_version_is_refused_wherever_it_is",
+        ),
     ),
     Mutant(
         "a row is appended to a ledger with an unknown column",
@@ -3781,7 +3783,9 @@ MUTANTS = (
         "require_known_properties",
         "    if unknown := set(own) - KNOWN:\n",
         "    if unknown := set():\n",
-        ("tests/unit/platform/core/test_stored_members.py::test_a_table_with_a_further_property_of_tidegate_is_refused",),
+        (
+            "tests/unit/platform/core/test_stored_members.py::test_a_table_with_a_further_property_of_tidegate_is_refused",
+        ),
     ),
     Mutant(
         "the files of elsewhere in a log are not refused",
@@ -5639,6 +5643,24 @@ MUTANTS = (
         "is_used = lock is None or stamp",
         "is_used = stamp",
         (f"{_SERVER_HOME}test_a_server_ends_when_nobody_has_used_it_for_the_whole_time",),
+    ),
+    Mutant(
+        "a token that is being written ends a Spark server",
+        2,
+        "DeployedServer.is_token_replaced",
+        "        except SparkUnreachable:\n            return False",
+        "        except SparkUnreachable:\n            return True",
+        (
+            "tests/unit/platform/local/spark/test_deployment_server.py::test_a_server_knows_whether_the_next_one_has_another_token",
+        ),
+    ),
+    Mutant(
+        "a Spark server whose token is replaced ends under its clients",
+        2,
+        "IdleWatch.is_over",
+        "        if is_used:\n",
+        "        if is_used and not at_once:\n",
+        (f"{_SERVER_HOME}test_a_server_that_has_to_end_at_once_waits_for_its_clients",),
     ),
     Mutant(
         "a client begins to use a Spark server that ends",

@@ -104,7 +104,7 @@ def print_settings(jars: Path, lake: Path | None) -> None:
 
 
 class _NobodyUsesIt(Exception):
-    """Nobody has used the server for as long as it waits for that."""
+    """Nobody uses the server, so that it may end. The message says why it does."""
 
 
 def run_spark(
@@ -152,8 +152,8 @@ def run_spark(
             watch = IdleWatch(ServerHome(home), wanted.port, idle, time.monotonic()) if idle else None
             number = wait_for_signal(ServerWatch(server, names, health, watch).look)
             say(f"stopped by signal {number}")
-        except _NobodyUsesIt:
-            say(f"stopped, because nobody used it for {idle:g} s")
+        except _NobodyUsesIt as ending:
+            say(f"stopped, because {ending}")
         finally:
             ended.set()
             server.stop()
@@ -181,12 +181,14 @@ class ServerWatch:
 
         Raises:
             UnavailableError: the process has ended, or has not answered for minutes.
-            _NobodyUsesIt: nobody has used the server for some time. No client begins to use it from now on.
+            _NobodyUsesIt: nobody has used the server for some time, or its token was replaced and nobody uses it. No
+                client begins to use it from now on.
         """
         assert self._server.process is not None
         self._server.process.require_alive()
-        if self._idle is not None and self._idle.is_over(time.monotonic()):
-            raise _NobodyUsesIt
+        replaced = self._server.is_token_replaced
+        if self._idle is not None and self._idle.is_over(time.monotonic(), at_once=replaced):
+            raise _NobodyUsesIt("its token was replaced" if replaced else f"nobody used it for {self._idle.idle:g} s")
         if self._names.given and not self._announced:
             self._server.announce()
             self._announced = True

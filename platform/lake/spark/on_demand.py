@@ -17,7 +17,7 @@ from tidegate.platform.core.config.spark import SparkSpec
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.spark.remote import REMOTE, SparkRemote
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable, TokenRefused
-from tidegate.platform.lake.spark.server_home import LOG, STARTING, TOKEN_NAME, USERS, ServerHome, note_use
+from tidegate.platform.lake.spark.server_home import ACCEPTED, LOG, STARTING, TOKEN_NAME, USERS, ServerHome, note_use
 from tidegate.platform.lake.spark.session import probe
 from tidegate.platform.lake.spark.token_source import TOKEN, TOKEN_COMMAND, TOKEN_FILE, TokenSource
 
@@ -51,7 +51,6 @@ class ServerOnDemand:
         self._spec, self._lake_yaml, self._environ = spec, lake_yaml.absolute(), environ
         self._unwanted = {REMOTE, TOKEN, TOKEN_COMMAND, *secrets}
         self.home = ServerHome(self._lake_yaml.parent / (spec.home or _HOME))
-        self._token = self.home.folder / TOKEN_NAME
         self._users: IO[str] | None = None
         self._found: SparkRemote | None = None
 
@@ -129,12 +128,12 @@ class ServerOnDemand:
         """Return the server if it takes work.
 
         Raises:
-            SparkUnreachable: it takes work, but its token is not that of the folder: somebody else started it.
+            SparkUnreachable: it takes work, but its token is not in the folder: somebody else started it.
         """
         port = self.home.find_port()
         if port is None:
             return None
-        token = TokenSource(TOKEN_FILE, str(self._token))
+        token = TokenSource(TOKEN_FILE, str(self.home.folder / ACCEPTED))
         remote = SparkRemote(f"sc://localhost:{port}", source=token)
         try:
             _probe_with(token, remote)
@@ -218,7 +217,7 @@ class ServerOnDemand:
     def server_variables(self) -> dict[str, str]:
         """Return the environment of the server: that of its first client without secrets, with a token of its own."""
         return {name: value for name, value in self._environ.items() if name not in self._unwanted} | {
-            TOKEN_FILE: str(self._token),
+            TOKEN_FILE: str(self.home.folder / TOKEN_NAME),
             "PYTHONUNBUFFERED": "1",
         }
 

@@ -3,6 +3,8 @@
     lock       held by the process of the server while it lives. Its text is the port, once the server takes work.
     users      shared by clients that use the server, and held alone by a server that ends because it has none.
     starting   held by the client that starts a server.
+    token      the token that the next server starts with. People replace it.
+    accepted   the token that the server accepts, as long as it lives. Clients read it.
 
 The kernel frees each lock when its process ends, however it ends. So no file that was left behind has a meaning.
 """
@@ -18,7 +20,8 @@ from typing import IO
 
 from tidegate.platform.core.errors import UnavailableError
 
-LOCK, USERS, STARTING, LOG, TOKEN_NAME = "lock", "users", "starting", "spark.log", "token"
+LOCK, USERS, STARTING, LOG = "lock", "users", "starting", "spark.log"
+TOKEN_NAME, ACCEPTED = "token", "accepted"
 _PAUSE = 0.05
 #: Seconds for which a process that only looks whether a lock is held may hold it.
 _LOOK_SECONDS = 1.0
@@ -45,6 +48,14 @@ class ServerHome:
             raise UnavailableError(f"another Spark server uses {self.folder}: choose another with --home")
         _write(lock, "")
         return lock
+
+    def write_accepted(self, token: str) -> None:
+        """Write the token that the server accepts. Only the owner of the file may read it."""
+        new = self.folder / f"{ACCEPTED}.new"
+        new.unlink(missing_ok=True)
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(f"{token}\n")
+        new.replace(self.folder / ACCEPTED)  # in one step, because clients read it at each connection
 
     def find_port(self) -> int | None:
         """Return the port of the server that takes work now; None if there is none."""
@@ -117,25 +128,29 @@ class IdleWatch:
 
     Clients of Tidegate hold the lock `users`. Others are known by a connection that is open at two looks.
 
+    Attributes:
+        idle: seconds without a use after which the server ends.
+
     Args:
         home: the folder of the server.
         port: the port that it listens on.
-        idle: seconds without a use after which the server ends.
+        idle: as the attribute.
         now: seconds of the monotonic clock, at the start of the server.
     """
 
     def __init__(self, home: ServerHome, port: int, idle: float, now: float) -> None:
-        self._home, self._port, self._idle = home, port, idle
+        self._home, self._port, self.idle = home, port, idle
         self._since = now
         self._stamp = 0
         self._open: frozenset[str] = frozenset()
         self._kept: IO[str] | None = None
 
-    def is_over(self, now: float) -> bool:
+    def is_over(self, now: float, *, at_once: bool = False) -> bool:
         """Return whether the server has to end. From then on no client begins to use it, until this process ends.
 
         Args:
             now: seconds of the monotonic clock.
+            at_once: whether it has to end as soon as nobody uses it.
         """
         try:
             lock = self._home.take(USERS, fcntl.LOCK_EX, until=0.0)
@@ -146,7 +161,7 @@ class IdleWatch:
         self._stamp, self._open = stamp, found
         if is_used:
             self._since = now
-        elif now - self._since >= self._idle:
+        elif at_once or now - self._since >= self.idle:
             self._kept = lock
             return True
         if lock is not None:

@@ -14,7 +14,8 @@ from typing import IO
 from tidegate.platform.core.config.commits import Commits, log_store_class
 from tidegate.platform.core.errors import BadSetting
 from tidegate.platform.lake.spark.remote import SparkRemote
-from tidegate.platform.lake.spark.server_home import ServerHome, announce, withdraw
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
+from tidegate.platform.lake.spark.server_home import TOKEN_NAME, ServerHome, announce, withdraw
 from tidegate.platform.lake.spark.token_source import TOKEN, TOKEN_COMMAND, TOKEN_FILE, TokenSource
 from tidegate.platform.local.process.ports import LOOPBACK
 from tidegate.platform.local.spark.jars import class_archive
@@ -100,6 +101,8 @@ class DeployedServer(ConnectServer):
             make_token_file(token.source)
         # The server keeps this token, whatever its file has later.
         self._token = token.source.read() if token.source else str(token.token)
+        is_in_home = token.source == TokenSource(TOKEN_FILE, str(home / TOKEN_NAME))
+        self._token_in_home = token.source if is_in_home else None
         remote = SparkRemote(f"sc://localhost:{wanted.port}", self._token)
         super().__init__(home, remote, wanted.port, "--port", on_ready, None)
         self._wanted = wanted
@@ -145,9 +148,23 @@ class DeployedServer(ConnectServer):
         shutil.rmtree(self.home / "tmp", ignore_errors=True)
         super().start(deadline)
 
+    @property
+    def is_token_replaced(self) -> bool:
+        """Whether the home has another token for the next server. One that is being written does not count yet."""
+        if self._token_in_home is None:
+            return False
+        if not Path(self._token_in_home.value).exists():
+            return True
+        try:
+            return self._token_in_home.read() != self._token
+        except SparkUnreachable:
+            return False
+
     def announce(self) -> None:
         """Let clients of this home know that the server takes work."""
         assert self._home_lock is not None
+        if self._token_in_home is not None:
+            ServerHome(self.home).write_accepted(self._token)
         announce(self._home_lock, self.port)
 
     def stop(self, deadline: float = 10.0) -> None:

@@ -20,8 +20,9 @@ from tests.support.servers.command_process import _ROOT, _SMALL
 from tidegate.platform.core.config.spark import SparkSpec
 from tidegate.platform.lake.spark import on_demand
 from tidegate.platform.lake.spark.on_demand import ServerOnDemand
-from tidegate.platform.lake.spark.server_errors import SparkUnreachable
-from tidegate.platform.lake.spark.server_home import LOG, USERS
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable, TokenRefused
+from tidegate.platform.lake.spark.server_home import ACCEPTED, LOG, TOKEN_NAME, USERS
 from tidegate.platform.lake.spark.session import probe
 from tidegate.platform.local.aws import LocalAws
 from tidegate.platform.local.process.ports import free_port
@@ -103,6 +104,31 @@ def test_a_client_that_comes_while_the_server_ends_starts_it_again(client: Make)
     assert probe(late.obtain()) == "4.2.0-small"
     assert process.poll() == 0, "the first one has ended"
     assert (late.home.folder / f"{LOG}.1").exists()
+
+
+def test_a_token_that_is_replaced_ends_no_work_and_is_that_of_the_next_server(
+    client: Make, until: Callable[..., bool]
+) -> None:
+    first, late = client(), client()
+    remote = first.obtain()
+    (process,) = on_demand._started
+    token, accepted = (first.home.folder / name for name in (TOKEN_NAME, ACCEPTED))
+    old = token.read_text().strip()
+    assert (accepted.read_text().strip(), accepted.stat().st_mode & 0o777) == (old, 0o600)
+    token.write_text("another-token\n")
+    assert probe(late.obtain()) == probe(remote) == "4.2.0-small", "a run that begins now does not fail"
+    late.release()
+    time.sleep(2)
+    assert process.poll() is None, "a run that is under way keeps its server"
+    first.release()
+    assert until(lambda: process.poll() is not None, 60.0)
+    assert "stopped, because its token was replaced" in (first.home.folder / LOG).read_text()
+    remote = late.obtain()
+    assert starts() == 1
+    assert probe(remote) == "4.2.0-small"
+    assert accepted.read_text() == "another-token\n"
+    with pytest.raises(TokenRefused):
+        probe(SparkRemote(remote.address, old))
 
 
 @pytest.mark.parametrize("killed", ["its command", "Spark"])

@@ -96,11 +96,11 @@ def test_a_running_server_is_used_until_it_is_released(tmp_path: Path, monkeypat
     announce(found.home.claim(), 15010)
     lock = found.home.claim()
     announce(lock, 15010)
-    (found.home.folder / "token").write_text("token")
+    found.home.write_accepted("token")
     remote = found.obtain()
     assert (remote.address, str(remote.source)) == (
         "sc://localhost:15010",
-        f"TIDEGATE_SPARK_TOKEN_FILE ({tmp_path}/.tidegate/spark-on-demand/token)",
+        f"TIDEGATE_SPARK_TOKEN_FILE ({tmp_path}/.tidegate/spark-on-demand/accepted)",
     )
     assert found.obtain() is remote
     assert found.home.take(USERS, 2, 0.0) is None
@@ -140,7 +140,7 @@ def test_a_client_with_a_session_of_a_person_uses_a_server_and_starts_none(
     assert "\n" not in str(refused.value)
     lock = found.home.claim()
     announce(lock, 15010)
-    (found.home.folder / "token").write_text("token")
+    found.home.write_accepted("token")
     assert found.obtain().address == "sc://localhost:15010"
 
 
@@ -185,7 +185,7 @@ def test_a_server_whose_token_this_client_lacks_is_named_at_once(
     lock = found.home.claim()
     announce(lock, 15010)
     if token:
-        (found.home.folder / "token").write_text(token)
+        found.home.write_accepted(token)
     why = "refuses this client" if token else "token.* cannot be read"
     with pytest.raises(SparkUnreachable, match=rf"on port 15010 .*{why}.*another `home`"):
         found.obtain()

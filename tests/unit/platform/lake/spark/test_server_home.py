@@ -83,6 +83,17 @@ def test_a_server_ends_when_nobody_has_used_it_for_the_whole_time(home: ServerHo
     assert home.take(USERS, fcntl.LOCK_SH, 0.0) is not None
 
 
+def test_a_server_that_has_to_end_at_once_waits_for_its_clients(home: ServerHome, connections: set[str]) -> None:
+    watch = IdleWatch(home, 15002, 60.0, 0.0)
+    user = home.take(USERS, fcntl.LOCK_SH, 0.0)
+    assert user is not None
+    note_use(user)
+    assert not watch.is_over(1.0, at_once=True)
+    assert not watch.is_over(2.0, at_once=True)
+    user.close()
+    assert watch.is_over(3.0, at_once=True)
+
+
 def test_a_use_between_two_looks_counts(home: ServerHome, connections: set[str]) -> None:
     watch = IdleWatch(home, 15002, 60.0, 0.0)
     assert not watch.is_over(1.0)

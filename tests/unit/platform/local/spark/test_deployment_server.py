@@ -190,3 +190,18 @@ def test_printed_settings_have_the_log_store_of_lake_yaml(
     assert "DynamoDb" not in printed + note
     with pytest.raises(LakeConfigError):
         print_settings(tmp_path, tmp_path / "missing.yaml")
+
+
+def test_a_server_knows_whether_the_next_one_has_another_token(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    source = TokenSource(TOKEN_FILE, str(file))
+    on_demand = DeployedServer(tmp_path, WANTED, SparkRemote("sc://elsewhere:1", source=source))
+    elsewhere = DeployedServer(tmp_path / "other", WANTED, SparkRemote("sc://elsewhere:1", source=source))
+    assert not on_demand.is_token_replaced
+    file.write_text("")
+    assert not on_demand.is_token_replaced, "it is being written"
+    file.write_text("another")
+    assert on_demand.is_token_replaced
+    file.unlink()
+    assert on_demand.is_token_replaced, "the next server makes one"
+    assert not elsewhere.is_token_replaced, "what reads it from elsewhere starts it again"
