@@ -31,6 +31,10 @@ _BAD_CREDENTIALS = frozenset(
 )
 #: S3 says so if it is asked in another region than that of the bucket.
 _OTHER_REGION = frozenset({"PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException"})
+#: S3 says of a bucket of another account that access is denied, and no more.
+OTHER_ACCOUNT = "if another account owns the bucket, its policy must allow that, too: docs/operate/aws.md"
+#: Calls that read a bucket.
+_OF_BUCKETS = frozenset({"HeadBucket", "GetBucketLocation", "ListObjectsV2", "HeadObject", "GetObject"})
 
 
 def explain_aws(error: ClientError | BotoCoreError) -> str:
@@ -65,7 +69,8 @@ def _describe_answer(error: ClientError) -> str:
     if code_of(error) in _BAD_CREDENTIALS:
         return f"AWS does not accept the credentials ({code_of(error)}): renew them, or choose others with AWS_PROFILE"
     if is_denied(error):
-        return f"permission missing: {first_line(error)}"
+        whose = f"; {OTHER_ACCOUNT}" if error.operation_name in _OF_BUCKETS else ""
+        return f"permission missing: {first_line(error)}{whose}"
     if code_of(error) in _OTHER_REGION:
         return (
             f"the bucket is in another region ({first_line(error)}): set AWS_REGION, and AWS_ENDPOINT_URL if you use "

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.platform.cli.answers.answer import Answer
-from tidegate.platform.cli.aws_errors import explain_aws, is_denied
+from tidegate.platform.cli.aws_errors import OTHER_ACCOUNT, explain_aws, is_denied
 from tidegate.platform.cli.check.known_checks import Check
 from tidegate.platform.cloud.arns import Address
 from tidegate.platform.core.wording import first_line, one_line
@@ -182,6 +182,8 @@ def reach_bucket(s3: Any, bucket: str, setting: str) -> None:
     """
     try:
         begin_listing(s3, bucket)
+    except Denied as denied:
+        raise Denied(*denied.missing, f" ({OTHER_ACCOUNT})") from None
     except ClientError as error:
         if status_of(error) == 404:
             raise Failed(f"there is no bucket {bucket}: create it, or correct {setting}") from None

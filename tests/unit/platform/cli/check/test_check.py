@@ -282,7 +282,7 @@ def test_a_bucket_behind_a_topic_or_eventbridge_needs_that_service_in_the_policy
     ("answers", "remedy"),
     [
         ({"list_objects_v2": refusal("404", 404)}, "there is no bucket landing"),
-        ({"list_objects_v2": refusal("403", 403)}, "allow s3:ListBucket on arn:aws:s3:::landing"),
+        ({"list_objects_v2": refusal("403", 403)}, "allow s3:ListBucket on arn:aws:s3:::landing (if another"),
         ({"list_objects_v2": refusal("301", 301)}, "in another region: set AWS_REGION, and AWS_ENDPOINT_URL"),
         ({"head_object": refusal("403", 403)}, "allow s3:GetObject on arn:aws:s3:::landing/*"),
         (
@@ -529,6 +529,10 @@ def test_whether_metrics_can_be_published(answer: Any, ok: bool, detail: str) ->
         (refusal("PermanentRedirect", 301), "the bucket is in another region .*: set AWS_REGION"),
         (refusal("ExpiredTokenException", 400), "does not accept the credentials"),
         (refusal("AccessDenied", 403), "permission missing: "),
+        *(
+            (refusal(code, 403, operation), "permission missing: .*; if another account owns the bucket, its")
+            for code, operation in (("403", "HeadBucket"), ("AccessDenied", "GetBucketLocation"), ("403", "HeadObject"))
+        ),
         (refusal("SlowDown", 503), "SlowDown"),
     ],
     ids=lambda each: each if isinstance(each, str) else type(each).__name__,
