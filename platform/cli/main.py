@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import traceback
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -24,6 +26,7 @@ from tidegate.platform.cli.groups.questions import questions
 from tidegate.platform.core.errors import TidegateError
 from tidegate.platform.core.wording import first_line, show_controls
 from tidegate.platform.lake.aws.s3 import StoreError
+from tidegate.platform.lake.disk import explain_full_disk, is_full
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -81,6 +84,21 @@ def _is_of_spark(error: Exception) -> bool:
     return errors is not None and isinstance(error, errors.PySparkException)
 
 
+def _run_app() -> None:
+    try:
+        app(standalone_mode=True)
+    finally:
+        # Otherwise Python writes what is left at its end, where nothing can explain an error.
+        with suppress(BrokenPipeError, ValueError):
+            sys.stdout.flush()
+
+
+def _drop_output() -> None:
+    """Let what is not yet written go nowhere: Python would try again at its end, and print a trace."""
+    with suppress(OSError, ValueError):  # the output is not a file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main() -> None:
     """Run the command line."""
     for each in (signal.SIGINT, signal.SIGTERM):
@@ -90,7 +108,7 @@ def main() -> None:
         # The terminal is gone: what was begun ends in order. `nohup` ignores the signal, and wants it to stay so.
         signal.signal(signal.SIGHUP, signal.default_int_handler)
     try:
-        app(standalone_mode=True)
+        _run_app()
     except (TidegateError, BotoCoreError, ClientError) as error:
         sys.exit(show_controls(f"error: {explain_error(error)}"))
     except KeyboardInterrupt:
@@ -99,6 +117,9 @@ def main() -> None:
         if _is_of_spark(error):
             # The other lines of the message are a trace of the server.
             sys.exit(show_controls(f"error: {first_line(error)}"))
+        if isinstance(error, OSError) and is_full(error):
+            _drop_output()
+            sys.exit(show_controls(f"error: {explain_full_disk(error)}"))
         print(show_controls(f"error: {first_line(error)}\n\n{traceback.format_exc()}"), end="", file=sys.stderr)
         sys.exit(1)
 

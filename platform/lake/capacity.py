@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from tidegate.platform.core.errors import UnavailableError
 from tidegate.platform.lake.deadline import seconds_left
+from tidegate.platform.lake.disk import is_full
 
 #: Bytes, or characters, that each of about thirty threads may hold in memory at the same time.
 SMALL = 4 << 20
@@ -92,6 +92,6 @@ def name_full_disk(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        if not is_full(error):
             raise
         raise UnavailableError(f"the disk with {gettempdir()} is full, and {what}") from error

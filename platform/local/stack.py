@@ -13,6 +13,7 @@ from pathlib import Path
 from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.config.commits import Commits, log_store_class
 from tidegate.platform.core.errors import UnavailableError
+from tidegate.platform.lake.disk import require_space
 from tidegate.platform.lake.settings import LAKE, Settings
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.local.aws import REGION, LocalAws
@@ -125,6 +126,7 @@ class LocalStack(RunningServer):
             self.spark.log_store = log_store_class(config.lake.commits)
         jars_folder()
         require_java()
+        require_space(self.home)
         self._lock.acquire()
         try:
             require_free(self.aws.port, "local AWS", "--aws-port")

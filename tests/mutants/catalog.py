@@ -5761,5 +5761,13 @@ MUTANTS = (
             "test_tables_share_a_run_if_they_have_one_spark_server_which_the_run_names",
         ),
     ),
+    Mutant(
+        "servers start on a disk that is almost full",
+        10,
+        "require_space",
+        "disk.free < MIN_FREE",
+        "disk.free < 0",
+        ("tests/unit/platform/lake/test_disk.py",),
+    ),
     *JAVA_MUTANTS,
 )

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tidegate.platform.cli.errors import CommandError
+from tidegate.platform.lake.disk import is_full
 from tidegate.platform.lake.spark.versions import SPARKS
 from tidegate.platform.local.spark.jars import log_store_jar, own_jars
 
@@ -34,9 +35,18 @@ def run_export(console: Console, folder: Path, *, spark: str, log_store: bool) -
         folder.mkdir(parents=True, exist_ok=True)
         for path in found:
             copy = folder / f".{path.name}.part"
-            shutil.copyfile(path, copy)
-            copy.rename(folder / path.name)
+            try:
+                shutil.copyfile(path, copy)
+                copy.rename(folder / path.name)
+            finally:
+                copy.unlink(missing_ok=True)
     except OSError as error:
+        if is_full(error):
+            size = sum(path.stat().st_size for path in found)
+            raise CommandError(
+                f"the disk with {folder.resolve()} is full, and the jars have {size / 1e6:.1f} MB: free as much there, "
+                "or name a folder on another disk"
+            ) from None
         raise CommandError(f"{folder} cannot be written: {error.strerror or error}") from None
     lines = [f"{len(found)} jars are in {folder.resolve()}" if not log_store else f"{folder.resolve() / found[0].name}"]
     place = found[0].name if log_store else "*"

@@ -13,6 +13,7 @@ from typing import IO
 
 from tidegate.platform.core.config.commits import Commits, log_store_class
 from tidegate.platform.core.errors import BadSetting
+from tidegate.platform.lake.disk import require_space
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 from tidegate.platform.lake.spark.server_home import TOKEN_NAME, ServerHome, announce, withdraw
@@ -143,6 +144,7 @@ class DeployedServer(ConnectServer):
         Raises:
             UnavailableError: another server uses the home, or see `ConnectServer.start`.
         """
+        require_space(self.home)
         if self._home_lock is None:
             self._home_lock = ServerHome(self.home).claim()
         shutil.rmtree(self.home / "tmp", ignore_errors=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -149,6 +151,24 @@ def test_a_folder_that_cannot_be_written_is_named(fill: Fill, tmp_path: Path) ->
     (tmp_path / "file").touch()
     with pytest.raises(CommandError, match=r"file/jars cannot be written: Not a directory"):
         export(tmp_path / "file" / "jars")
+
+
+def test_an_export_to_a_full_disk_says_how_much_is_needed_and_leaves_no_part(
+    fill: Fill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill("target/dist")
+
+    def copyfile(_: Path, copy: Path) -> None:
+        copy.write_text("half a jar")
+        raise OSError(errno.ENOSPC, "No space left on device", "jar", None, str(copy))
+
+    monkeypatch.setattr(shutil, "copyfile", copyfile)
+    folder = tmp_path / "jars"
+    with pytest.raises(
+        CommandError, match=rf"^the disk with {folder} is full, and the jars have 0\.0 MB: free as much"
+    ):
+        export(folder)
+    assert list(folder.iterdir()) == []
 
 
 def test_the_log_stores_alone_are_put_next_to_the_jars_of_others_and_not_of_ours(fill: Fill) -> None:
