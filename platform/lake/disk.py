@@ -1,4 +1,4 @@
-"""A disk that is full: what is asked before a server starts, and what is said when a command cannot write."""
+"""A disk that is full: the check before a server starts, and the error of a command that cannot write."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def require_space(home: Path) -> None:
 
 
 def explain_full_disk(error: OSError) -> str:
-    """Return which disk is full, as far as the error or the disks tell, and what to do."""
+    """Return which disk is full, as far as the error or the disks show it, and what to do."""
     named = error.filename2 or error.filename
     folders = [Path(os.fsdecode(named)).parent] if isinstance(named, str | bytes) else [Path.cwd(), Path(gettempdir())]
     full = [folder for folder in folders if named or shutil.disk_usage(folder).free < _ALMOST_FULL]

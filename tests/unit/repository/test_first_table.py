@@ -9,31 +9,27 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from tests.support.pages import code_blocks, written_files
 from tests.support.tracked import ROOT
 from tidegate.platform.cli.commands.infer import run_infer
 from tidegate.platform.core.config.load import load_lake
 from tidegate.platform.local.aws import LocalAws
 
-PAGE = (ROOT / "docs" / "start" / "first-table.md").read_text(encoding="utf-8")
-
-
-def blocks(language: str) -> list[str]:
-    """Return the blocks of code of the page in one language."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+PAGE = ROOT / "docs" / "start" / "first-table.md"
 
 
 def test_the_lake_of_the_page_is_what_infer_prints_and_silver_is_added_as_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (text,) = re.findall(r"printf '(.*)' > exports/prices/monday.csv", PAGE)
-    folder = tmp_path / "exports" / "prices"
-    folder.mkdir(parents=True)
-    (folder / "monday.csv").write_text(text.replace("\\n", "\n"))
+    (tmp_path / "exports" / "prices").mkdir(parents=True)
+    (tmp_path / "exports/prices/monday.csv").write_text(written_files(PAGE)["exports/prices/monday.csv"])
     monkeypatch.chdir(tmp_path)
-    ((address, bucket),) = re.findall(r"tidegate infer (\S+) --bucket (\S+) > lake.yaml", PAGE)
+    ((address, bucket),) = re.findall(
+        r"tidegate infer (\S+) --bucket (\S+) > lake.yaml", PAGE.read_text(encoding="utf-8")
+    )
     printed = io.StringIO()
     assert run_infer(Console(file=printed, width=80), address, None, bucket=bucket)
-    lake, silver = blocks("yaml")
+    lake, silver = code_blocks(PAGE, "yaml")
     assert printed.getvalue() == lake
 
     prefix = '    prefix: "s3://landing/prices/"\n'
@@ -44,7 +40,7 @@ def test_the_lake_of_the_page_is_what_infer_prints_and_silver_is_added_as_it_say
 
 
 def test_the_python_of_the_page_reaches_the_local_s3() -> None:
-    (python,) = blocks("python")
+    (python,) = code_blocks(PAGE, "python")
     local = LocalAws(Path("unused"), 4566).environ
     for name in ("AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
         assert f'"{local[name]}"' in python

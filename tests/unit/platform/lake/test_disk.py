@@ -38,7 +38,7 @@ def test_servers_start_only_where_their_home_has_room(tmp_path: Path, monkeypatc
     ):
         require_space(home)
     assert not home.parent.exists()
-    sizes(monkeypatch, free=0, total=0)  # it does not tell
+    sizes(monkeypatch, free=0, total=0)  # a disk that does not know its size
     require_space(home)
 
 
