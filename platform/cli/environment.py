@@ -12,6 +12,7 @@ from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.core.config.load import LakeConfigError
 from tidegate.platform.lake.settings import Settings
 from tidegate.platform.lake.spark.server_errors import SparkUnreachable
+from tidegate.platform.local.process.ports import bypass_proxy
 from tidegate.platform.local.stack_file import StackInfo, client_environ, find_stack, find_starting
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def client(home: Path | None, lake: Path | None = None, fits: Callable[[StackInf
     for candidate in DEFAULT_HOMES if home is None else (home,):
         info = find_stack(candidate)
         if info is not None and (home is not None or fits(info)):
+            bypass_proxy()
             return Client(Settings.from_environ(client_environ(info.environ)).with_lake(lake), candidate)
     for candidate in (home,) if home is not None else DEFAULT_HOMES if lake is None else ():
         if pid := find_starting(candidate):

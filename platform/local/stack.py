@@ -18,7 +18,7 @@ from tidegate.platform.lake.settings import LAKE, Settings
 from tidegate.platform.lake.spark.remote import SparkRemote
 from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.extras import require_extra
-from tidegate.platform.local.process.ports import require_free
+from tidegate.platform.local.process.ports import bypass_proxy, require_free
 from tidegate.platform.local.process.process import RunningServer
 from tidegate.platform.local.process.signals import wait_for_signal
 from tidegate.platform.local.process.supervisor import Supervisor
@@ -127,6 +127,7 @@ class LocalStack(RunningServer):
         jars_folder()
         require_java()
         require_space(self.home)
+        bypass_proxy()
         self._lock.acquire()
         try:
             require_free(self.aws.port, "local AWS", "--aws-port")

@@ -24,6 +24,7 @@ from typing import IO
 from urllib.parse import urlsplit
 
 from tidegate.platform.core.errors import UnavailableError
+from tidegate.platform.local.process.ports import BYPASS_PROXY
 
 _LOCK = "stack.lock"
 _FILE = "stack.json"
@@ -114,7 +115,7 @@ def client_environ(environ: Mapping[str, str]) -> dict[str, str]:
 def write_stack(home: Path, info: StackInfo) -> None:
     """Announce on disk that the platform runs. Each file is replaced atomically."""
     exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in sorted(info.environ.items()))
-    _write_private(home / SHELL_FILE, exports)
+    _write_private(home / SHELL_FILE, exports + BYPASS_PROXY)
     _write_private(home / _FILE, json.dumps(asdict(info), indent=2) + "\n")
 
 

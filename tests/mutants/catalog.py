@@ -5769,5 +5769,13 @@ MUTANTS = (
         "disk.free < 0",
         ("tests/unit/platform/lake/test_disk.py",),
     ),
+    Mutant(
+        "a proxy is asked for the servers of the machine itself",
+        10,
+        "bypass_proxy",
+        '[*given, LOOPBACK, "localhost"]',
+        "given",
+        ("tests/local/stack/test_ports_and_jars.py::test_a_proxy_in_front_of_everything_is_not_asked_for_loopback",),
+    ),
     *JAVA_MUTANTS,
 )

@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import errno
+import os
 import socket
 
 from tidegate.platform.core.errors import UnavailableError
 
 LOOPBACK = "127.0.0.1"
 _LOOPBACK_6 = "::1"
+#: gRPC reads one spelling. Python reads both, and the first one counts.
+_NO_PROXY = ("no_proxy", "NO_PROXY")
+#: Does for a shell what `bypass_proxy` does for a process.
+BYPASS_PROXY = """\
+no_proxy="${no_proxy:-${NO_PROXY:-}}"
+[ "$no_proxy" = "*" ] || no_proxy="${no_proxy:+$no_proxy,}127.0.0.1,localhost"
+export no_proxy NO_PROXY="$no_proxy"
+"""
+
+
+def bypass_proxy() -> None:
+    """Let this process, and those that it starts, reach loopback directly, where a proxy leads to everything else."""
+    given = [host.strip() for name in _NO_PROXY for host in os.environ.get(name, "").split(",") if host.strip()]
+    hosts = ["*"] if "*" in given else dict.fromkeys([*given, LOOPBACK, "localhost"])
+    os.environ |= dict.fromkeys(_NO_PROXY, ",".join(hosts))
 
 
 def free_port() -> int:

@@ -10,14 +10,17 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 import venv
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
 
@@ -26,6 +29,7 @@ from packaging.requirements import Requirement
 
 import tidegate
 import tidegate.testing
+from tests.machines import TOOLS
 from tests.support.servers.command_process import FREE_PORTS, CommandProcess
 from tidegate.platform.cli.commands.versions import commit_of
 from tidegate.platform.local.instance_config import instance_config
@@ -303,6 +307,46 @@ def test_the_command_is_installed_and_the_dagster_yaml_is_in_it(run: Run) -> Non
     assert run("tidegate", "dagster-yaml", "--fork").stdout == instance_config(fork=True)
 
 
+def pip(*arguments: str, environ: Mapping[str, str] | None = None) -> str:
+    """Run pip where it must fail. Return what it says."""
+    command = [sys.executable, "-m", "pip", *arguments]
+    kept = {"PATH": os.environ["PATH"], "PIP_CONFIG_FILE": os.devnull, "PIP_RETRIES": "1", **(environ or {})}
+    done = subprocess.run(command, env=kept, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode != 0, done.stdout
+    return done.stdout + done.stderr
+
+
+def test_a_python_that_is_too_new_is_refused_with_those_that_will_do(wheel: Path, tmp_path: Path) -> None:
+    asked = ("--python-version", "3.15", "--only-binary=:all:", "--no-deps", "--no-index")
+    said = pip("download", *asked, "-d", str(tmp_path), str(wheel))
+    assert re.search(r"requires a different Python: 3\.15\S* not in '<3\.15,>=3\.11'", said), said
+
+
+def test_pip_asks_the_index_and_the_proxy_that_the_page_names(wheel: Path, tmp_path: Path) -> None:
+    """The proxy of this test refuses everything, which pip says in its own words."""
+    page = (ROOT / "docs" / "start" / "install.md").read_text(encoding="utf-8")
+    asked = list[str]()
+
+    class Proxy(BaseHTTPRequestHandler):
+        def do_CONNECT(self) -> None:
+            asked.append(self.path)
+            self.send_error(403, "ask your administrator")
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        given = {
+            "HTTPS_PROXY": f"http://127.0.0.1:{server.server_port}",
+            "PIP_INDEX_URL": "https://index.example/simple",
+        }
+        said = pip("install", "--dry-run", "--ignore-installed", str(wheel), environ=given)
+        server.shutdown()
+    assert set(given) | {"PIP_CERT"} == set(re.findall(r"`(HTTPS_PROXY|PIP_\w+)`", page))
+    assert set(asked) == {"index.example:443"}
+    assert "403 ask your administrator" in said
+
+
 def test_the_wheel_of_the_jars_has_what_the_program_knows_and_their_licences(wheel: Path, jars: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         known = json.loads(archive.read("tidegate/platform/jars.json"))["4.2"]
@@ -340,8 +384,6 @@ def test_the_jar_of_the_log_stores_has_every_class_of_ours_that_it_names(jars: P
     assert names <= classes.keys()
 
 
-#: What a shell script of Spark's and of Python's environments runs. No Maven, no make, no Java, and no git.
-TOOLS = ("sh", "bash", "env", "dirname", "basename", "cat", "uname", "nice", "ps", "hostname")
 DEADLINE = 240.0
 #: Where the first commit of a table `prices` will be.
 COMMITS = "tidegate/bronze/landing.prices/_delta_log/0"

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import os
 import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.support.servers.fake_java import fake_java
+from tidegate.platform.cli import environment
 from tidegate.platform.core.errors import UnavailableError
-from tidegate.platform.local.aws import LocalAws
+from tidegate.platform.local import stack
+from tidegate.platform.local.aws import REGION, LocalAws
 from tidegate.platform.local.process.ports import (
+    BYPASS_PROXY,
     LOOPBACK,
     accepts_connections,
+    bypass_proxy,
     free_port,
     hold_for_localhost,
     require_free,
 )
+from tidegate.platform.local.process.supervisor import Supervisor
+from tidegate.platform.local.provision import Clients
 from tidegate.platform.local.spark.jars import OWN_JAR
 from tidegate.platform.local.spark.server import SparkServer
 from tidegate.platform.local.stack import LocalStack
@@ -54,6 +62,47 @@ def test_aws_refuses_a_taken_port(taken: int, tmp_path: Path) -> None:
     with pytest.raises(UnavailableError, match="--aws-port"):
         aws.start()
     assert aws.process is None
+
+
+@pytest.mark.parametrize(
+    ("given", "direct"),
+    [
+        ({}, "127.0.0.1,localhost"),
+        ({"NO_PROXY": "corp.example, localhost"}, "corp.example,localhost,127.0.0.1"),
+        ({"no_proxy": "a.example", "NO_PROXY": "b.example"}, "a.example,b.example,127.0.0.1,localhost"),
+        ({"NO_PROXY": "*"}, "*"),
+    ],
+)
+def test_a_proxy_in_front_of_everything_is_not_asked_for_loopback(
+    given: dict[str, str], direct: str, local_aws: LocalAws, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that reaches the package index through a proxy has such variables."""
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.setenv(name, given.get(name, ""))
+    for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, f"http://127.0.0.1:{free_port()}")
+    shell = subprocess.run(["sh", "-uc", f"{BYPASS_PROXY}env"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    bypass_proxy()
+    bypass_proxy()
+    assert (os.environ["no_proxy"], os.environ["NO_PROXY"]) == (direct, direct)
+    environ = local_aws.environ
+    keys = {"key": environ["AWS_ACCESS_KEY_ID"], "secret": environ["AWS_SECRET_ACCESS_KEY"]}
+    assert Clients.connect(local_aws.endpoint, REGION, **keys).s3.list_buckets()["ResponseMetadata"]
+    said = {line.partition("=")[0]: line.partition("=")[2] for line in shell.splitlines()}
+    assert said["no_proxy"] == said["NO_PROXY"]
+    assert said["no_proxy"] == "*" or said["no_proxy"].endswith("127.0.0.1,localhost")
+
+
+def test_a_platform_and_its_clients_ask_no_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[str]()
+    monkeypatch.setattr(stack, "bypass_proxy", lambda: asked.append("platform"))
+    monkeypatch.setattr(environment, "bypass_proxy", lambda: asked.append("client"))
+    monkeypatch.setattr(LocalStack, "_start_servers", lambda _: None)
+    monkeypatch.setattr(Supervisor, "start", lambda _: None)
+    with LocalStack(tmp_path, aws_port=0, spark_port=0):
+        assert environment.client(tmp_path).home == tmp_path
+        assert BYPASS_PROXY in (tmp_path / "environment.sh").read_text()
+    assert asked == ["platform", "client"]
 
 
 @pytest.mark.usefixtures("jars")
