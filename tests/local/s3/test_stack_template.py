@@ -129,6 +129,17 @@ def test_a_deployed_stack_is_what_check_and_the_printed_policies_ask_for(
             assert [each.what.split(":")[0].split(" ")[0] for each in failed] == ["Spark"], failed
         assert (list(proxy.refused), list(proxy.unknown)) == ([], [])
         assert {asked.role for asked in proxy.asked} == roles.keys()
+    # Without any one of the permissions that `check` used, it names that one.
+    used = sorted({asked.action for asked in proxy.asked if asked.role == "dagster"})
+    lacking = {f"lacks-{n}": (*roles["dagster"], _denial(action)) for n, action in enumerate(used)}
+    with PolicedAws(aws.endpoint, lacking) as proxy:
+        for role, action in zip(lacking, used, strict=True):
+            of_role = {**environ, "AWS_ENDPOINT_URL": proxy.endpoint, "AWS_ACCESS_KEY_ID": role}
+            for name, value in of_role.items():
+                monkeypatch.setenv(name, value)
+            as_role = Client(Settings.from_environ(of_role), None)
+            missing = [each.missing for each in findings(as_role, config, set(), None) if not each.ok and each.missing]
+            assert action in {found for found, _ in missing}, missing
     printed: dict[str, Any] = {role: policy(statements(config))["Statement"] for role, statements in ROLES.items()}
     printed["operator"] = printed["dagster"] + printed["operator"]
     printed["processes"] = printed["dagster"] + printed["spark"]
@@ -230,6 +241,10 @@ def _read_statement(found: dict[str, Any]) -> Statement:
     }
     actions, resources = (tuple(list_values(found[member])) for member in ("Action", "Resource"))
     return Statement(found["Sid"], actions, resources, "deployed", condition, found["Effect"] == "Deny")
+
+
+def _denial(action: str) -> Statement:
+    return Statement("Denied", (action,), ("*",), "what this test asks for", denies=True)
 
 
 def _without_metric_math(template: str) -> str:

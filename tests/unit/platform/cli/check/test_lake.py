@@ -78,7 +78,9 @@ def store(objects: dict[str, bytes], *, registered: bool | None = None) -> Any:
         identity=SimpleNamespace(read_uuid=lambda: OURS),
         births=SimpleNamespace(read=lambda text: birth),
         objects=SimpleNamespace(
-            is_empty=lambda bucket, prefix: not any(key.startswith(prefix) for key in objects),
+            list_under=lambda bucket, prefix: (
+                SimpleNamespace(key=key) for key in sorted(objects) if key.startswith(prefix)
+            ),
             head_with_body=lambda bucket, key, most: (
                 (S3Found("e", len(objects[key]), 0.0), objects[key] if len(objects[key]) <= most else None)
                 if key in objects
@@ -92,6 +94,10 @@ def store(objects: dict[str, bytes], *, registered: bool | None = None) -> Any:
     ("objects", "registered", "ok"),
     [
         ({}, None, True),
+        # What a check without the permission to delete has left.
+        ({"t/_delta_log/_tidegate-check-1": b""}, None, True),
+        ({"t/_delta_log/_tidegate-check-1": b"", "t/_delta_log/_last_checkpoint": b""}, None, False),
+        ({"t/_delta_log/_tidegate-check-1": b"", FIRST: commit()}, None, False),
         ({FIRST: commit(**{"tidegate.lake": OURS})}, True, True),
         ({FIRST: commit(**{"tidegate.lake": "another"})}, True, False),
         ({FIRST: commit()}, None, False),
