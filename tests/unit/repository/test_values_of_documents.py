@@ -74,15 +74,13 @@ _BOUNDS = {
         "assets/runs/held_tables.py",
         "platform/core/bronze/batch.py",
         "platform/core/bronze/manifest.py",
-        "platform/core/completion/waiting_datasets.py",
         "platform/core/forgetting/subject_columns.py",
         "platform/core/forgetting/request.py",
         "platform/core/forwarding/outbox_message.py",
         "platform/core/silver/export_manifest.py",
         "platform/core/silver/recorded_options.py",
         "platform/core/silver/subject_paths.py",
-        "platform/core/storage/history.py",
-        "platform/silver/export.py",
+        "platform/core/stored_members.py",
         "platform/silver/truncate.py",
         *(
             f"sensors/{name}.py"
