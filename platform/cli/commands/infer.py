@@ -140,6 +140,7 @@ def _look(guess: Guess, files: Files) -> None:
         said = sniffed.problems
         guess.problems += [f"{entry.key}: {problem}" for problem in said]
         guess.options.update(sniffed.options)
+        guess.declared.update(sniffed.declared)
         guess.stated.update(sniffed.stated)
         rows += sniffed.rows
         if FORMATS[guess.format].exact_names:
@@ -149,7 +150,7 @@ def _look(guess: Guess, files: Files) -> None:
             ]
         differing.update(guess.take(sniffed.columns))
     guess.problems += [
-        f"{key}: the csv options of the other files ({_format_options(guess.options)}) would read it wrongly: it needs "
+        f"{key}: the options of the other files ({_format_options(guess.options)}) would read it wrongly: it needs "
         f"{_format_options(sniffed.options)}; write all files of a folder alike"
         for key, sniffed in read.items()
         if not sniffed.reads_alike(guess.options)

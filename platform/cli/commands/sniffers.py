@@ -7,7 +7,14 @@ from collections.abc import Callable, Mapping
 from tidegate.platform.core.errors import BadParquet
 from tidegate.platform.core.files.parquet.footer import footer_metadata
 from tidegate.platform.core.infer.avro_schema import HEAD_BYTES, read_stated_columns, schema_of_file
-from tidegate.platform.core.infer.text_format import FileSample, SniffedFile, check_names, sniff_csv, sniff_json
+from tidegate.platform.core.infer.text_format import (
+    FileSample,
+    SniffedFile,
+    check_names,
+    sniff_csv,
+    sniff_json,
+    sniff_text,
+)
 from tidegate.platform.lake.parquet.footers import read_footers
 
 #: Bytes read at the end of a sample: footers of some thousand columns fit.
@@ -37,6 +44,10 @@ def _sniff_json(sample: FileSample) -> SniffedFile:
     return sniff_json(head, whole=whole)
 
 
+def _sniff_text(sample: FileSample) -> SniffedFile:
+    return sniff_text(sample.text()[0])
+
+
 def _sniff_parquet(sample: FileSample) -> SniffedFile:
     tail = sample.last_bytes(_TAIL_BYTES)
     (footer,) = read_footers([(tail, sample.size)])
@@ -57,6 +68,7 @@ def _sniff_avro(sample: FileSample) -> SniffedFile:
 _SNIFFERS: Mapping[str, Callable[[FileSample], SniffedFile]] = {
     "csv": _sniff_csv,
     "json": _sniff_json,
+    "text": _sniff_text,
     "parquet": _sniff_parquet,
     "avro": _sniff_avro,
 }

@@ -26,6 +26,8 @@ _NOT_OF_INVENTORIES: Mapping[str, str] = {
     "partition_columns": "gives folders their types, and the table has the partitions bucket and configuration",
     "cluster_by": "sorts rows by columns, and the table has the partitions bucket and configuration",
     "widen": "makes columns wider, and AWS documents the types of an inventory",
+    "text": "says how lines of text are read, and AWS documents the files of an inventory",
+    "json_options": "says where JSON files have their rows, and inventories are not JSON",
     "csv": "says how CSV files are written, and AWS documents that",
     "inventory": "is compared with the files of the table, and S3 lists its own deliveries in no inventory",
     "completion": "names the signals of datasets, and those of inventories are known: manifest.checksum",
@@ -33,6 +35,8 @@ _NOT_OF_INVENTORIES: Mapping[str, str] = {
     "silver": "merges rows by key, and the rows of a bucket are replaced as a whole",
     "personal": "is about persons, and an inventory lists objects",
 }
+#: Fields whose names in lake.yaml are others.
+_SPELLED = {"policy": "schema", "json_options": "json"}
 #: Fields that only such a table has.
 _OF_INVENTORIES = ("inventories", "storage_reports")
 
@@ -131,5 +135,5 @@ def inventory_problem(mode: str | None, given: Mapping[str, Any]) -> str | None:
         return "`prefix` has an empty folder (`//`), and S3 writes inventories into none: remove a `/`"
     for name, why in _NOT_OF_INVENTORIES.items():
         if given.get(name) not in (None, "keep"):
-            return f"`{'schema' if name == 'policy' else name}` {why}; remove it from the table with `mode: inventory`"
+            return f"`{_SPELLED.get(name, name)}` {why}; remove it from the table with `mode: inventory`"
     return None

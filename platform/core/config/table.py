@@ -29,6 +29,7 @@ from tidegate.platform.core.config.queues import RowQueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.silver_columns import reserved_in_bronze
 from tidegate.platform.core.config.table_defaults import TableDefaults
+from tidegate.platform.core.config.text_options import JsonOptions, TextOptions
 from tidegate.platform.core.errors import BadSetting, Misfit
 from tidegate.platform.core.events.row_queue import ROW_COLUMNS
 from tidegate.platform.core.keys.file_format import (
@@ -92,6 +93,10 @@ class TableSpec(TableDefaults):
     table."""
     csv: CsvOptions = CsvOptions()
     """How the table's CSV files differ from RFC 4180."""
+    text: TextOptions | None = None
+    """How the lines of text files become rows. Needed with `format: text`."""
+    json_options: Annotated[JsonOptions, Field(alias="json")] = JsonOptions()
+    """Where the table's JSON files have their rows."""
     inventory: Folder | None = None
     """`s3://` folder in which S3 delivers an inventory of the bucket, which is read instead of listing the prefix."""
     inventories: InventoriesSpec | None = None
@@ -150,14 +155,14 @@ class TableSpec(TableDefaults):
     @field_validator("widen")
     @classmethod
     def _check_widen(cls, widen: bool, info: ValidationInfo) -> bool:
-        if widen and (info.data.get("row_queue") or info.data.get("format") in ("csv", "json")):
+        if widen and (info.data.get("row_queue") or info.data.get("format") in ("csv", "json", "text")):
             raise BadSetting(
                 "only files that declare the types of their columns (Parquet, ORC, Avro) make columns wider; name the "
-                "wide types of CSV and JSON under `columns`"
+                "wide types of text files under `columns`"
             )
         return widen
 
-    @field_validator("format", "mode", "csv", "partition_columns")
+    @field_validator("format", "mode", "csv", "text", "json_options", "partition_columns")
     @classmethod
     def _refuse_row_options(cls, value: Any, info: ValidationInfo) -> Any:
         # Called only for fields of lake.yaml: defaults are not validated.
@@ -258,6 +263,17 @@ class TableSpec(TableDefaults):
             raise BadSetting(
                 "`schema: rescue` needs `format: json` or `format: csv`: only rows of text can be rescued in part"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _has_lines(self) -> Self:
+        if self.format == "text" and self.text is None:
+            raise BadSetting(
+                "`format: text` needs `text`: `{preset: …}` for a log of AWS, or `{pattern: …}` with a regular "
+                "expression of a line"
+            )
+        if self.text is not None and self.format != "text":
+            raise BadSetting("`text` is for text files: add `format: text`, or remove `text`")
         return self
 
     @model_validator(mode="after")

@@ -46,7 +46,8 @@ class Guess:
         partitions: the columns of its `k=v` folders, with the SQL type that all values have.
         samples: files to look at.
         columns: SQL types by name, as far as files were looked at.
-        options: `csv` options that its files need.
+        options: options of the format that its files need.
+        declared: SQL types that lake.yaml should give columns, by name.
         problems: a sentence with the remedy for each expected problem.
         stated: what the files state of the columns of their rows, by name.
         silver: the `silver` to start from. None if they are not a change feed.
@@ -60,6 +61,7 @@ class Guess:
     samples: Sequence[Entry]
     columns: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
+    declared: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     stated: dict[str, StatedColumn] = field(default_factory=dict)
     silver: ProposedSilver | None = None
@@ -145,6 +147,8 @@ def render_lake_yaml(bucket: str, guesses: Sequence[Guess]) -> str:
             table.append(f"  format: {guess.format}")
         if guess.format and guess.options:
             table.append(f"  {FORMATS[guess.format].options}: {flow(guess.options)}")
+        if guess.declared:
+            table.append(f"  columns: {flow(guess.declared)}")
         if guess.partitions:
             table.append(f"  partition_columns: {flow(guess.partitions)}")
         if texts := {name: stated_column.text for name, stated_column in guess.stated.items() if stated_column.text}:

@@ -17,6 +17,7 @@ from tidegate.platform.core.config.csv_options import USUAL_NULLS, CsvOptions
 from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, type_of
 from tidegate.platform.core.files.gzip_members import BrokenGzip, read_beginning
+from tidegate.platform.core.files.text_presets import PRESETS, recognize
 from tidegate.platform.core.foreign_json import deep_value_end
 from tidegate.platform.core.infer.feeds import is_debezium
 from tidegate.platform.core.infer.file_metadata import StatedColumn, parse_stated_columns
@@ -37,6 +38,16 @@ _OTHER_MARKS = str.maketrans(",.", ".,")
 _DELIMITERS = (",", ";", "\t", "|")
 #: Codes of countries and languages. NA is Namibia among them.
 _CODES = re.compile(r"[A-Z]{2}([ ,;|/]+[A-Z]{2})*")
+#: The beginning of an object that has its rows in an array, as CloudTrail writes it.
+_RECORDS = re.compile(r'\{\s*"(Records)"\s*:\s*(?=\[\s*\{)')
+#: Columns of CloudTrail: a time, and parts that have other fields in each service, which would be thousands of columns.
+_OF_CLOUDTRAIL: Mapping[str, str] = {
+    "eventTime": "timestamp",
+    "requestParameters": "string",
+    "responseElements": "string",
+    "additionalEventData": "string",
+    "serviceEventDetails": "string",
+}
 _NULL = "a row has to be a JSON object, and one is null; wrap it"
 _TOO_DEEP = f"its objects are nested deeper than {MAX_LEVELS} levels; write deeper parts as text"
 
@@ -47,7 +58,8 @@ class SniffedFile:
 
     Attributes:
         columns: SQL types by name, in the file's order; guessed from the sample.
-        options: the `csv` options that the file needs.
+        options: the options of its format that the file needs.
+        declared: SQL types that lake.yaml should give columns, by name.
         problems: a sentence with the remedy for each expected problem.
         stated: what the file states of the columns of its rows, by name.
         rows: the rows of the sample. Empty if a file of this format shows its columns without its rows.
@@ -56,6 +68,7 @@ class SniffedFile:
 
     columns: dict[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
+    declared: Mapping[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     stated: dict[str, StatedColumn] = field(default_factory=dict)
     rows: Sequence[Mapping[str, Any]] = field(default=(), compare=False, repr=False)
@@ -110,6 +123,8 @@ def format_of_bytes(head: bytes) -> FormatName:
         return format
     if why := explain_binary(head):
         raise BadValue(why)
+    if recognize(head):
+        return "text"
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     return "json" if text[:1] in (b"{", b"[") else "csv"
 
@@ -194,6 +209,20 @@ def _sniffed_csv(lines: Sequence[str], sniffed: SniffedFile) -> None:
             sniffed.problems += text_doubts({name: plain}, nulls)
 
 
+def sniff_text(head: bytes) -> SniffedFile:
+    """Infer from the first bytes of a log of AWS.
+
+    Raises:
+        BadValue: the bytes are of no known log. The message is the problem.
+    """
+    name = recognize(head)
+    if name is None:
+        raise BadValue("it is of no log that `text` has a preset for; write a `pattern`, or move it to another folder")
+    preset = PRESETS[name]
+    columns = {column: preset.types.get(column, "string") for column in preset.names(head)}
+    return SniffedFile(columns, {"preset": name})
+
+
 def sniff_json(head: bytes, *, whole: bool) -> SniffedFile:
     """Infer from the first bytes of JSON: lines, an array, or concatenated objects.
 
@@ -207,6 +236,10 @@ def sniff_json(head: bytes, *, whole: bool) -> SniffedFile:
     if "encoding" in sniffed.options:
         sniffed.options.clear()
         sniffed.problems.append("it is not UTF-8, which JSON must be; write it in UTF-8")
+    if found := _RECORDS.match(text):
+        sniffed.options["records"] = found[1]
+        sniffed.declared = _OF_CLOUDTRAIL if '"eventVersion"' in text else {}
+        text = text[found.end() :]
     types = JsonTypes()
     objects = list(_objects(text.lstrip("[").lstrip(), whole and not text.startswith("["), sniffed))
     for record in objects:
@@ -216,7 +249,7 @@ def sniff_json(head: bytes, *, whole: bool) -> SniffedFile:
             sniffed.stated.update(parse_stated_columns(record.get("schema")))
     if not objects and not sniffed.problems:
         sniffed.problems.append("no JSON object is in its first bytes; a row has to be an object")
-    sniffed.columns, sniffed.rows = types.sql(), objects
+    sniffed.columns, sniffed.rows = {**types.sql(), **sniffed.declared}, objects
     if _NULL in sniffed.problems and is_debezium(sniffed.columns):
         sniffed.problems.remove(_NULL)
     return sniffed

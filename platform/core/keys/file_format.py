@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 #: Names in lake.yaml, and in events of discovery: the keys of `FORMATS`.
-FormatName = Literal["parquet", "csv", "json", "orc", "avro"]
+FormatName = Literal["parquet", "csv", "json", "text", "orc", "avro"]
 #: Modes of tables whose rows become objects of an output.
 OutputMode = Literal["repartition", "convert", "concatenate"]
 Mode = Literal["register", "load", "inventory"] | OutputMode
@@ -60,7 +60,9 @@ FORMATS: Mapping[FormatName, FileFormat] = {
             modes=("load", "repartition", "convert"),
             text=True,
             exact_names=True,
+            options="json",
         ),
+        FileFormat("text", (), text=True, options="text"),
         FileFormat("orc", ("orc",), magic=b"ORC"),
         FileFormat("avro", ("avro",), magic=b"Obj\x01"),
     )

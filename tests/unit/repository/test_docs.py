@@ -14,6 +14,7 @@ import typer.main
 from pydantic import BaseModel
 
 import tidegate
+from tests.support.aws_logs import LOGS
 from tests.support.tracked import tracked
 from tidegate.platform.cli.main import app
 from tidegate.platform.cloud.queue_policy import allows_send
@@ -36,6 +37,7 @@ from tidegate.platform.core.config.routes import RouteSpec
 from tidegate.platform.core.config.silver import SilverSpec
 from tidegate.platform.core.config.spark import SparkSpec
 from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.config.text_options import JsonOptions, TextOptions
 from tidegate.platform.core.config.webhook import WebhookSpec
 from tidegate.platform.core.health.alarms import template
 from tidegate.platform.core.health.measurement import Health, QueueHealth, RouteHealth, TableHealth
@@ -60,6 +62,8 @@ MODELS: dict[tuple[str, str], type[BaseModel]] = {
     ("lake-yaml-events", "`webhooks`"): WebhookSpec,
     ("lake-yaml-tables", "`tables`"): TableSpec,
     ("lake-yaml-tables", "CSV and JSON"): CsvOptions,
+    ("lake-yaml-tables", "Rows within an object of JSON"): JsonOptions,
+    ("lake-yaml-tables", "Text"): TextOptions,
     ("lake-yaml-tables", "`output`"): OutputSpec,
     ("lake-yaml-silver", "`silver`"): SilverSpec,
     ("lake-yaml-upkeep", "`personal`"): PersonalSpec,
@@ -87,6 +91,7 @@ SAID = {
     ("TableSpec", "partition_columns"): "`string` each",
     ("TableSpec", "policy"): "the lake's",
     ("TableSpec", "csv"): "RFC 4180",
+    ("TableSpec", "json_options"): "an object is a row",
     ("TableSpec", "window"): "the lake's",
     ("TableSpec", "max_files"): "the lake's",
     ("TableSpec", "max_lag"): "the lake's",
@@ -140,6 +145,25 @@ def test_yaml_examples_load(tmp_path: Path) -> None:
         path = tmp_path / f"{index}.yaml"
         path.write_text(text, encoding="utf-8")
         load_lake(path, {})
+
+
+def test_the_page_of_logs_has_the_lines_of_each(tmp_path: Path) -> None:
+    text = (DOCS / "guides" / "aws-logs.md").read_text(encoding="utf-8")
+    tables = [
+        line
+        for block in re.findall(r"^```yaml\ntables:\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        for line in block.splitlines(keepends=True)
+    ]
+    path = tmp_path / "lake.yaml"
+    lake = "lake: {root: s3://acme-lake/t}\nqueues: [{name: events}]\nbuckets: [acme-logs]\n"
+    path.write_text(f"{lake}tables:\n{''.join(tables)}", encoding="utf-8")
+    specs = {spec.name: spec for spec in load_lake(path, {}).tables}
+    wanted = {name: log.setting for name, log in LOGS.items()}
+    for name, spec in specs.items():
+        log = TableSpec.model_validate({"name": name, "prefix": spec.prefix, **wanted[name]})
+        assert (spec.format, spec.text, spec.json_options) == (log.format, log.text, log.json_options)
+        assert log.columns.items() <= spec.columns.items()
+    assert set(specs) | {"nlb"} == set(wanted), "the page says in words what the preset nlb is"
 
 
 def test_the_lake_to_start_from_loads() -> None:

@@ -265,4 +265,4 @@ def check_type(kind: Type) -> None:
         Misfit: they cannot.
     """
     if not has_cells(kind):
-        raise Misfit(f"a cell of a CSV file cannot hold {kind.sql()}; change the column's type in lake.yaml")
+        raise Misfit(f"a cell of text cannot hold {kind.sql()}; change the column's type in lake.yaml")

@@ -41,6 +41,8 @@ class Json(Format):
         """Return whether each line seems to be an object, and the names of the first object."""
         if is_utf_16(head):
             return Look(rewrite=Utf8(), by_line=False)
+        if spec.json_options.records:
+            return Look(by_line=False)
         return Look(names=_first_names(head), by_line=is_by_line(head, whole=whole))
 
     def infer(self, delta: Delta, groups: Sequence[Sequence[SourceFile]], spec: TableSpec, known: Known) -> list[Field]:
@@ -61,7 +63,12 @@ class Json(Format):
     def _reader_options(self, files: Sequence[SourceFile], spec: TableSpec) -> dict[str, Any]:
         # A declared column takes every spelling of its name.
         declared = [fold_name(name) for name in spec.columns]
-        return {"reader": self.readers[0], "whole": not files[0].by_line, "declared": declared}
+        return {
+            "reader": self.readers[0],
+            "whole": not files[0].by_line,
+            "declared": declared,
+            "records": spec.json_options.records,
+        }
 
     def new_names(self, file: SourceFile, schema: TableSchema) -> Collection[str]:
         """Return none, because the server counts the rows with fields that the table does not have."""

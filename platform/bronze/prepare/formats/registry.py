@@ -9,12 +9,15 @@ from tidegate.platform.bronze.prepare.formats.declared_columns import Avro, Orc
 from tidegate.platform.bronze.prepare.formats.format import Format
 from tidegate.platform.bronze.prepare.formats.json_files import Json, JsonLines, JsonObjects
 from tidegate.platform.bronze.prepare.formats.parquet_files import Parquet, ParquetObjects
+from tidegate.platform.bronze.prepare.formats.text_files import TextLines
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.keys.file_format import format_of
 
 #: The formats by their names in lake.yaml.
-READABLE: Mapping[str, Format] = {format.name: format for format in (Csv(), Json(), Parquet(), Orc(), Avro())}
+READABLE: Mapping[str, Format] = {
+    format.name: format for format in (Csv(), Json(), TextLines(), Parquet(), Orc(), Avro())
+}
 
 
 #: JSON files of tables that have whole objects, and files of outputs.

@@ -272,7 +272,7 @@ def _same_but_line(problem: str, line: str) -> bool:
         ("prefix: s3://landing/_t/", "prefix: no file below it would be taken"),
         ("prefix: s3://other/t/", "prefix: the bucket 'other' is not in `buckets`; add it there"),
         ("prefix: s3://landing/" + "ü" * 100 + "/", "prefix: its table key has more than 512 characters"),
-        ("format: xml", "format: input should be 'parquet', 'csv', 'json', 'orc' or 'avro'"),
+        ("format: xml", "format: input should be 'parquet', 'csv', 'json', 'text', 'orc' or 'avro'"),
         ("columns: {a: ''}", "columns.a: string should have at least 1 character"),
         ("columns: [a]", "columns: must be a mapping"),
         ("columns: {a: strin}", "columns.a: 'strin' is not a type of Spark SQL"),

@@ -18,14 +18,25 @@ from pyarrow import orc
 from pydantic import TypeAdapter
 from rich.console import Console
 
+from tests.support.aws_logs import LOGS
 from tidegate.platform.cli.commands.infer import InferAnswer, run_infer
+from tidegate.platform.cli.commands.sniffers import sniff_file
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cloud.requirements import WantedResources
 from tidegate.platform.core.config.fields import Name
 from tidegate.platform.core.config.load import load_lake
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts
 from tidegate.platform.core.infer.guess import Entry, guess_tables, render_lake_yaml
-from tidegate.platform.core.infer.text_format import SniffedFile, format_of_bytes, sniff_csv, sniff_json, unpack_head
+from tidegate.platform.core.infer.text_format import (
+    FileSample,
+    SniffedFile,
+    format_of_bytes,
+    sniff_csv,
+    sniff_json,
+    sniff_text,
+    unpack_head,
+)
 from tidegate.platform.core.schema.digits import keeps
 
 #: Files of the same columns, by what their program needs of the options of CSV.
@@ -139,6 +150,49 @@ def test_the_lake_that_is_printed_loads(tmp_path: Path) -> None:
         "s3://landing/odd \"name'/a#b/": (None, {}),
         "s3://landing/orders/": (None, {"day": "int"}),
     }
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_log_of_aws_is_recognised_by_its_first_bytes(tmp_path: Path, name: str) -> None:
+    log = LOGS[name]
+    (file, body), *_ = log.plain.items()
+    (guess,) = guess_tables("landing", [Entry(f"{log.prefix}2026/01/02/{file}", len(body))])
+    guess.format = guess.format or format_of_bytes(body)
+    sniffed = sniff_file(guess.format, FileSample(len(body), lambda length: body[:length], lambda _: b""))
+    assert sniffed.problems == []
+    guess.take(sniffed.columns)
+    guess.options.update(sniffed.options)
+    guess.declared.update(sniffed.declared)
+    path = tmp_path / "lake.yaml"
+    path.write_text(render_lake_yaml("landing", [guess]))
+    (spec,) = load_lake(path, {}).tables
+    wanted = TableSpec.model_validate({"name": "t", "prefix": "s3://landing/t/", **log.setting})
+    assert (spec.format, spec.text, spec.json_options) == (wanted.format, wanted.text, wanted.json_options)
+    assert wanted.columns.items() <= spec.columns.items()
+    assert {name for row in log.rows[:1] for name in row} <= set(sniffed.columns)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a b c\n1 2 3\n",
+        "#Fields: date time s-ip\n2026-01-01 00:00:00 192.0.2.1\n",
+        "tls handshake failed\n",
+        "192.0.2.1 - - [02/Jan/2026:03:04:05 +0000]\n",
+        "interface-id,srcaddr\n",
+    ],
+)
+def test_other_text_is_of_no_log(text: str) -> None:
+    assert format_of_bytes(text.encode()) == "csv"
+    with pytest.raises(ValueError, match="it is of no log"):
+        sniff_text(text.encode())
+
+
+def test_an_object_whose_rows_are_in_no_array_is_a_row() -> None:
+    for text in ('{"Records": 1}', '{"Records": [1]}', '{"a": 1, "Records": [{"a": 1}]}', '{"items": [{"a": 1}]}'):
+        assert sniff_json(text.encode(), whole=True).options == {}
+    seen = sniff_json(b'{"Records":[{"a":1},{"a":2}]}', whole=True)
+    assert (seen.options, seen.columns, seen.declared) == ({"records": "Records"}, {"a": "bigint"}, {})
 
 
 def _csv(text: str | bytes) -> SniffedFile:

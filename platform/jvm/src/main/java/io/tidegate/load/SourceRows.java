@@ -15,6 +15,7 @@ import io.tidegate.load.rows.RowReader;
 import io.tidegate.load.rows.Suppression;
 import io.tidegate.load.rows.TableColumns;
 import io.tidegate.load.rows.TypedRows;
+import io.tidegate.load.text.TextLines;
 import java.time.ZoneId;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -82,6 +83,7 @@ public final class SourceRows implements Iterator<InternalRow> {
       case JSON -> json(group, new JsonRows(columns.inFiles, paths, group.refusal(), zone, columns.rescues()).reserving(group.reserved()).spelledAnyhow(group.declared()));
       case VARIANT -> json(group, new VariantRows(columns.inFiles, paths, group.names(), group.refusal(), zone));
       case CSV -> new CsvLines(group, columns.inFiles, paths, zoneId, columns.rescues());
+      case TEXT -> new TextLines(group, columns.inFiles, paths, zoneId);
       case OUTPUT -> json(group, new OutputRows(group.layout()));
       case PARQUET, ORC, AVRO -> new TypedRows(columns.inFiles, paths.length);
     };

@@ -180,7 +180,7 @@ class RescuedRowsTest {
 
   private static CsvLines csv(String types, boolean rescues, String... header) {
     LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of("NA"), ".", true, false, List.of());
-    LoadRequest.Group group = new LoadRequest.Group("csv", List.of(header), List.of(), csv, null, null, null, false, false, List.of());
+    LoadRequest.Group group = new LoadRequest.Group("csv", List.of(header), List.of(), csv, null, null, null, null, null, false, false, List.of());
     return new CsvLines(group, StructType.fromDDL(types), new String[] {"p"}, ZoneOffset.UTC, rescues);
   }
 

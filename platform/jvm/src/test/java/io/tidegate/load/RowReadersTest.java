@@ -53,7 +53,7 @@ class RowReadersTest {
   }
 
   private static CsvLines lines(LoadRequest.Csv csv, String... names) {
-    LoadRequest.Group group = new LoadRequest.Group("csv", List.of(names), List.of(), csv, null, null, null, false, false, List.of());
+    LoadRequest.Group group = new LoadRequest.Group("csv", List.of(names), List.of(), csv, null, null, null, null, null, false, false, List.of());
     StructType columns = new StructType();
     for (String name : names) {
       columns = columns.add(name, "string");
@@ -325,7 +325,7 @@ class RowReadersTest {
   }
 
   private static LoadRequest.Group group(String... names) {
-    return new LoadRequest.Group("csv", List.of(names), List.of(), RFC, null, null, null, false, false, List.of());
+    return new LoadRequest.Group("csv", List.of(names), List.of(), RFC, null, null, null, null, null, false, false, List.of());
   }
 
   @ParameterizedTest
@@ -519,11 +519,11 @@ class RowReadersTest {
 
   @Test
   void anUnknownReaderIsRefusedByName() {
-    LoadRequest.Group group = new LoadRequest.Group("xml", List.of(), List.of(), null, null, null, null, false, false, List.of());
+    LoadRequest.Group group = new LoadRequest.Group("xml", List.of(), List.of(), null, null, null, null, null, null, false, false, List.of());
     TableColumns columns = new TableColumns(StructType.fromDDL("id bigint"), List.of(), null, 1, "UTC");
     var refused = assertThrows(TidegateException.class, () -> SourceRows.reader(group, columns, "UTC"));
     assertEquals(TidegateException.Kind.BATCH, refused.kind());
     assertTrue(refused.getMessage().contains("no reader xml"), refused.getMessage());
-    assertTrue(refused.getMessage().contains("json, variant, output, csv, parquet, orc, avro"), refused.getMessage());
+    assertTrue(refused.getMessage().contains("json, variant, output, csv, text, parquet, orc, avro"), refused.getMessage());
   }
 }

@@ -161,7 +161,7 @@ class ValuesKeepTheirMeaningTest {
                   "csv",
                   List.of("v", "w"),
                   declared ? List.of("v") : List.of(),
-                  new LoadRequest.Csv(",", "\"", null, List.of(), ".", false, false, List.of()),
+                  new LoadRequest.Csv(",", "\"", null, List.of(), ".", false, false, List.of()), null, null,
                   null,
                   null,
                   null,

@@ -21,14 +21,14 @@ import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** Makes the cells of a CSV row values of the table's columns. */
+/** Makes the cells of a row, of CSV or of another text, values of the table's columns. */
 public abstract class CsvRows extends RowReader {
   static final String HEADER_AGAIN = "the header again, and no data: the file was put together from several; leave the others out";
   static final String HEADER_IN_ANOTHER_ORDER =
       "the header again, in another order: the file was put together from several; write them as files of their own";
   static final String BROKEN = "broken quoting, or bytes of another encoding";
 
-  final int width;
+  protected final int width;
   public final LoadRequest.Csv csv;
   /** The cells of this row: {@code bytes} from {@code from} to {@code to}. A cell is null where {@code to} is -1. */
   public final byte[][] bytes;
@@ -47,7 +47,7 @@ public abstract class CsvRows extends RowReader {
   private final boolean rescues;
   private final int[] unknownPlaces;
 
-  CsvRows(LoadRequest.Group group, StructType columns, String[] pathColumns, ZoneId zone, boolean rescues) {
+  protected CsvRows(LoadRequest.Group group, StructType columns, String[] pathColumns, ZoneId zone, boolean rescues) {
     super(columns.size(), pathColumns.length);
     this.columns = columns.fields();
     csv = group.csv();
@@ -81,7 +81,7 @@ public abstract class CsvRows extends RowReader {
   }
 
   /** Converts the cells. One that its column would change is rescued, or makes the row bad. */
-  final void convert() {
+  protected final void convert() {
     for (int i = 0; i < rules.length && bad == null; i++) {
       int place = places[i];
       if (place < 0 || isNull(place) || (isEmpty(place) && !isText(columns[i].dataType()))) {

@@ -64,7 +64,7 @@ public final class DeclaredFiles {
     return switch (group.kind()) {
       case ORC -> new OrcFiles();
       case AVRO -> new AvroFiles();
-      case JSON, VARIANT, OUTPUT, CSV, PARQUET ->
+      case JSON, VARIANT, OUTPUT, CSV, TEXT, PARQUET ->
           throw new TidegateException(
               Kind.BATCH, "the reader " + group.reader() + " has no declared columns. Ask for others.");
     };

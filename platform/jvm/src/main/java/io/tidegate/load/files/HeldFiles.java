@@ -58,7 +58,7 @@ final class HeldFiles {
     }
     return switch (group.kind()) {
       case JSON, VARIANT, OUTPUT -> file -> new Lines(file, true);
-      case CSV -> file -> new Lines(file, false);
+      case CSV, TEXT -> file -> new Lines(file, false);
       case ORC, AVRO -> DeclaredFiles.held(group, columns);
       case PARQUET -> throw new IllegalArgumentException(group.reader() + " files are read from S3 only");
     };

@@ -39,7 +39,7 @@ public final class SourceLines {
     return switch (group.kind()) {
       case JSON, VARIANT, OUTPUT -> LineFiles.of(session, group, null);
       // A carriage return alone does not end a line: the reader of lines must see it.
-      case CSV -> LineFiles.of(session, group, "\n");
+      case CSV, TEXT -> LineFiles.of(session, group, "\n");
       case ORC, AVRO -> DeclaredFiles.of(spark, group, columns);
       case PARQUET -> withPlace(spark.read().schema(columns).options(ALL_ROWS).parquet(paths));
     };
@@ -60,7 +60,7 @@ public final class SourceLines {
   public static int pathPlace(LoadRequest.Group group, StructType columns) {
     return switch (group.kind()) {
       case PARQUET, ORC, AVRO -> columns.size();
-      case JSON, VARIANT, OUTPUT, CSV -> 1;
+      case JSON, VARIANT, OUTPUT, CSV, TEXT -> 1;
     };
   }
 }

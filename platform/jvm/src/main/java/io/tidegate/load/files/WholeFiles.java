@@ -3,8 +3,8 @@ package io.tidegate.load.files;
 import io.tidegate.load.csv.CsvRecords;
 import io.tidegate.load.json.JsonRecords;
 import io.tidegate.load.request.LoadRequest;
-import io.tidegate.load.request.ReaderKind;
 import io.tidegate.load.rows.Records;
+import io.tidegate.load.text.TextRecords;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -57,7 +57,12 @@ final class WholeFiles {
         task.addTaskCompletionListener((TaskCompletionListener) context -> close());
       }
       try {
-        records = group.kind() == ReaderKind.CSV ? new CsvRecords(group.csv(), in) : new JsonRecords(in);
+        records =
+            switch (group.kind()) {
+              case CSV -> new CsvRecords(group.csv(), in);
+              case TEXT -> new TextRecords(in);
+              default -> new JsonRecords(in, group.records());
+            };
         next = records.next();
       } catch (IOException | RuntimeException e) {
         throw TextFault.ofStream(e, name);

@@ -46,7 +46,14 @@ public final class JsonRecords implements Records {
           .disable(JsonFactory.Feature.INTERN_FIELD_NAMES)
           .build();
 
+  private static final String NO_RECORDS =
+      "it has an object without an array %1$s of records: take `records: %1$s` out of `json` in lake.yaml, or move the file";
+  private static final String MORE_MEMBERS =
+      "an object does not end behind its array %s of records, and no row would have what follows; write the file again";
+
   private final RecordInput input;
+  /** The name of the array of an object whose elements are values; null where the object is one. */
+  private final String records;
   /** Bytes between the beginning of the line and the record. */
   private int column;
   private int openArrays;
@@ -60,13 +67,20 @@ public final class JsonRecords implements Records {
   private int brackets;
   private boolean areOpen;
 
-  public JsonRecords(InputStream in) {
+  /**
+   * The values of a file.
+   *
+   * @param records the name of the array of each object whose elements are the values; null where the objects are values
+   */
+  public JsonRecords(InputStream in, String records) {
     input = new RecordInput(in, TOO_LONG);
+    this.records = records;
   }
 
   /** The values of one line. */
   JsonRecords(byte[] line) {
     input = new RecordInput(line);
+    records = null;
   }
 
   /** Whether the text ended in the middle of the value that was returned last; for an array, its beginning was. */
@@ -91,9 +105,14 @@ public final class JsonRecords implements Records {
         skip(1);
       } else if (brokenAt >= 0 && !(isOpening(found) && column <= brokenAt)) {
         return line();
+      } else if (records != null && openArrays == 0) {
+        enterObject();
       } else if (found == ',' || (found == ']' && openArrays > 0)) {
         openArrays -= found == ']' ? 1 : 0;
         skip(1);
+        if (records != null && found == ']' && openArrays == 0) {
+          leaveObject();
+        }
       } else if (found == '[' && opens()) {
         brokenAt = -1;
         openArrays++;
@@ -167,6 +186,45 @@ public final class JsonRecords implements Records {
 
   private static boolean isBlank(byte found) {
     return found == ' ' || found == '\t' || found == '\n' || found == '\r';
+  }
+
+  /** Passes what an object has before the elements of its array of records. */
+  private void enterObject() throws IOException {
+    while (true) {
+      try (JsonParser parser = FACTORY.createParser(input.window(), input.begin(), input.held())) {
+        boolean isObject = parser.nextToken() == JsonToken.START_OBJECT;
+        while (isObject && parser.nextToken() == JsonToken.FIELD_NAME) {
+          boolean isNamed = parser.currentName().equals(records);
+          if (parser.nextToken() == JsonToken.START_ARRAY && isNamed) {
+            skip((int) parser.currentLocation().getByteOffset());
+            openArrays = 1;
+            return;
+          }
+          parser.skipChildren();
+        }
+        throw new TidegateException(Kind.FILE, NO_RECORDS.formatted(records));
+      } catch (IOException e) {
+        if (!input.more()) {
+          throw new TidegateException(Kind.FILE, NO_RECORDS.formatted(records), e);
+        }
+      }
+      // As much again: what is held is parsed from its beginning.
+      int held = input.held();
+      while (input.held() < Math.min(2L * held, RecordInput.MAX_BYTES) && input.more()) {
+        continue;
+      }
+    }
+  }
+
+  /** Passes the end of an object, behind its array of records. */
+  private void leaveObject() throws IOException {
+    while (input.has(0) && isBlank(input.at(0))) {
+      skip(1);
+    }
+    if (!input.has(0) || input.at(0) != '}') {
+      throw new TidegateException(Kind.FILE, MORE_MEMBERS.formatted(records));
+    }
+    skip(1);
   }
 
   /** Returns how long the value is that begins here; {@link #OPEN_ENDED} or {@link #BROKEN}. */

@@ -43,10 +43,13 @@ public record LoadRequest(
    * Files of one format, and of one header.
    *
    * @param reader name of a {@link ReaderKind}, in lower case
-   * @param names a CSV file's columns, in its order; for VARIANT, members that Tidegate added to the lines
+   * @param names columns of CSV, in the file's order, or of TEXT, in the order of the groups of {@code pattern}; for
+   *     VARIANT, members that Tidegate added to the lines
    * @param declared forms of the names of columns whose type is configured: 007 is a number there in CSV, and they take
    *     every spelling of their name in JSON
-   * @param csv how CSV is written; null for other formats
+   * @param csv how CSV is written, and which lines and cells of TEXT mean nothing; null for other formats
+   * @param pattern Java's regular expression of a line of TEXT, whose groups are its cells; null for other formats
+   * @param records name of the array whose elements are the rows of an object of JSON; null where objects are rows
    * @param refusal why a row with a field that the table does not have is refused
    * @param reserved forms of names (see {@code Names}) that no new column can have; null where there are none
    * @param layout the folders of an output; null for tables
@@ -58,6 +61,8 @@ public record LoadRequest(
       @JsonProperty("names") List<String> names,
       @JsonProperty("declared") List<String> declared,
       @JsonProperty("csv") Csv csv,
+      @JsonProperty("pattern") String pattern,
+      @JsonProperty("records") String records,
       @JsonProperty("refusal") String refusal,
       @JsonProperty("reserved") List<String> reserved,
       @JsonProperty("layout") FolderLayout layout,
@@ -77,12 +82,16 @@ public record LoadRequest(
 
     /** Returns the same files, each read as a whole. */
     public Group asWhole() {
-      return new Group(reader, names, declared, csv, refusal, reserved, layout, leavesNullOut, true, files);
+      return new Group(
+          reader, names, declared, csv, pattern, records,
+          refusal, reserved, layout, leavesNullOut, true, files);
     }
 
     /** Returns the same group without its files: each task has a copy of it. */
     public Group withoutFiles() {
-      return new Group(reader, names, declared, csv, refusal, reserved, layout, leavesNullOut, whole, List.of());
+      return new Group(
+          reader, names, declared, csv, pattern, records,
+          refusal, reserved, layout, leavesNullOut, whole, List.of());
     }
 
     /** Returns the files without their bytes, by their paths. */

@@ -15,6 +15,8 @@ public enum ReaderKind {
   /** JSON, an object in each row, whose text goes to an output as it is. */
   OUTPUT,
   CSV,
+  /** Lines of text, whose cells a pattern finds. */
+  TEXT,
   PARQUET,
   ORC,
   AVRO;

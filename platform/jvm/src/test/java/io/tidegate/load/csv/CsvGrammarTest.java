@@ -28,7 +28,7 @@ class CsvGrammarTest {
   private static final String[] PIECES = {"a", "7", "é", "😀", " ", "\"", "'", "§", ",", ";", "\t", "#"};
 
   private static CsvLines reader(LoadRequest.Csv csv, String columns, boolean whole, String... names) {
-    LoadRequest.Group group = new LoadRequest.Group("csv", List.of(names), List.of(), csv, null, null, null, false, whole, List.of());
+    LoadRequest.Group group = new LoadRequest.Group("csv", List.of(names), List.of(), csv, null, null, null, null, null, false, whole, List.of());
     CsvLines reader = new CsvLines(group, StructType.fromDDL(columns), new String[0], ZoneOffset.UTC, false);
     reader.begin(true);
     return reader;

@@ -91,7 +91,7 @@ class PackedFilesTest {
   private static List<Object> read(Path file, long size, boolean isWhole, String reader) {
     LoadRequest.Source source = new LoadRequest.Source(file.toUri().toString(), size, "s3://b/k", "e", null, Map.of(), null);
     LoadRequest.Group group =
-        new LoadRequest.Group(reader, List.of(), List.of(), CSV, "", null, null, false, isWhole, List.of(source));
+        new LoadRequest.Group(reader, List.of(), List.of(), CSV, null, null, "", null, null, false, isWhole, List.of(source));
     return new ArrayList<>(
         SourceLines.of((SparkSession) TestTable.spark(), group, new StructType()).map(row -> row.getUTF8String(0).toString()).collect());
   }

@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class CsvTypesTest {
   private static CsvLines lines() {
     LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false, List.of());
-    LoadRequest.Group group = new LoadRequest.Group("csv", List.of("a", "b"), List.of(), csv, null, null, null, false, false, List.of());
+    LoadRequest.Group group = new LoadRequest.Group("csv", List.of("a", "b"), List.of(), csv, null, null, null, null, null, false, false, List.of());
     return new CsvLines(group, StructType.fromDDL("a string, b string"), new String[0], ZoneOffset.UTC, false);
   }
 
@@ -67,7 +67,7 @@ class CsvTypesTest {
   @Test
   void whatItsPathOrTheSuppressionListRefusesHasNoSay() throws Exception {
     LoadRequest.Csv csv = new LoadRequest.Csv(",", "\"", null, List.of(), ".", true, false, List.of());
-    LoadRequest.Group group = new LoadRequest.Group("csv", List.of("who", "day", "v"), List.of(), csv, null, null, null, false, false, List.of());
+    LoadRequest.Group group = new LoadRequest.Group("csv", List.of("who", "day", "v"), List.of(), csv, null, null, null, null, null, false, false, List.of());
     LoadRequest.Source file = new LoadRequest.Source("s3a://b/t/day=1/x.csv", 1, "s3://b/t/day=1/x.csv", "e", null, Map.of("day", "1"), null);
     TableColumns table = new TableColumns(StructType.fromDDL("who string, day string"), List.of("day"), null, 0, "UTC");
     for (boolean forgets : new boolean[] {true, false}) {

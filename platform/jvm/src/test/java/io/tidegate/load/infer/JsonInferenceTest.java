@@ -40,7 +40,7 @@ class JsonInferenceTest {
 
   @SafeVarargs
   private static StructType columns(Asked asked, List<String> reserved, int maxLevels, List<String>... parts) {
-    LoadRequest.Group group = new LoadRequest.Group("json", null, null, null, "unknown", reserved, null, false, false, List.of());
+    LoadRequest.Group group = new LoadRequest.Group("json", null, null, null, null, null, "unknown", reserved, null, false, false, List.of());
     LoadRequest.Source file = new LoadRequest.Source("s3a://b/t/day=1/x.json", 1, "s3://b/t/day=1/x.json", "e", null, Map.of("day", "1"), null);
     List<Iterator<InternalRow>> rows = new ArrayList<>();
     for (List<String> part : parts) {

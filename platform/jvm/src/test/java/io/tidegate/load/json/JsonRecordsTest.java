@@ -29,6 +29,10 @@ import org.junit.jupiter.api.Test;
 /** A JSON file is a sequence of values, at every size, in every reader. */
 class JsonRecordsTest {
   private static List<String> values(String text, int step) throws IOException {
+    return values(text, step, null);
+  }
+
+  private static List<String> values(String text, int step, String array) throws IOException {
     InputStream slow =
         new FilterInputStream(new ByteArrayInputStream(text.getBytes(UTF_8))) {
           @Override
@@ -36,7 +40,7 @@ class JsonRecordsTest {
             return super.read(buffer, offset, Math.min(length, step));
           }
         };
-    JsonRecords records = new JsonRecords(slow);
+    JsonRecords records = new JsonRecords(slow, array);
     List<String> values = new ArrayList<>();
     for (byte[] next = records.next(); next != null; next = records.next()) {
       values.add(new String(next, UTF_8));
@@ -162,7 +166,7 @@ class JsonRecordsTest {
             return taken;
           }
         };
-    JsonRecords records = new JsonRecords(array);
+    JsonRecords records = new JsonRecords(array, null);
     int found = 0;
     for (byte[] next = records.next(); next != null; next = records.next()) {
       assertEquals(element.length - 2, next.length);
@@ -185,6 +189,28 @@ class JsonRecordsTest {
   }
 
   @Test
+  void theRecordsOfAnObjectAreItsRows() throws IOException {
+    List<String> two = List.of("{\"a\": [1, {\"Records\": [2]}]}", "{\"b\": \"]}\"}");
+    String array = "\"Records\": [" + String.join(",\n", two) + "]";
+    List<String> before = List.of("", "\"v\": \"1.0\", ", "\"o\": {\"Records\": [0]}, \"l\": [[3], []], \"Records\": 7, ");
+    for (int step : new int[] {1, 7, 1 << 16}) {
+      for (String members : before) {
+        assertEquals(two, values("\uFEFF {" + members + array + "\n}\n", step, "Records"), members);
+        assertEquals(
+            List.of(two.get(0), two.get(1), two.get(0), two.get(1)),
+            values("{" + members + array + "}{" + array + "}", step, "Records"),
+            members);
+      }
+      assertEquals(List.of(), values("{\"Records\": []}", step, "Records"));
+      assertEquals(List.of(two.get(0), "["), values("{\"Records\": [" + two.get(0) + ", ", step, "Records"));
+      for (String other : List.of("{\"a\": 1}", "[{\"a\": 1}]", "x", "{\"Records\": {}}", "{\"Records\": 1", "{" + array + ", \"c\": 1}", "{" + array)) {
+        TidegateException refused = assertThrows(TidegateException.class, () -> values(other, step, "Records"), other);
+        assertEquals(TidegateException.Kind.FILE, refused.kind());
+      }
+    }
+  }
+
+  @Test
   void aValueWithoutAnEndIsRefusedBeforeItIsHeld() {
     InputStream endless =
         new InputStream() {
@@ -201,7 +227,7 @@ class JsonRecordsTest {
         };
     String text = "{\"a\": \"";
     InputStream file = new java.io.SequenceInputStream(new ByteArrayInputStream(text.getBytes(UTF_8)), endless);
-    TidegateException refused = assertThrows(TidegateException.class, () -> new JsonRecords(file).next());
+    TidegateException refused = assertThrows(TidegateException.class, () -> new JsonRecords(file, null).next());
     assertEquals(TidegateException.Kind.FILE, refused.kind());
     assertEquals(true, refused.getMessage().contains("a JSON value has more than 67,108,864 bytes"));
   }
