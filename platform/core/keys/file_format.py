@@ -20,6 +20,8 @@ GZIP = ".gz"
 #: Endings by which Spark's readers of text choose another unpacker. None is promised: some unpackers need libraries
 #: that a server may not have, and some read plain text as no rows.
 REFUSED = (".bz2", ".deflate", ".lz4", ".snappy", ".zst")
+#: Endings of archives, which Spark's readers would take for text.
+ARCHIVES = (".zip",)
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def with_mode(mode: Mode) -> list[FormatName]:
 
 def refusal(key: str) -> str | None:
     """Return why a text file of this name is not read, and what to do. None if its name is not an obstacle."""
-    found = next((ending for ending in REFUSED if key.endswith(ending)), None)
+    found = next((ending for ending in (*REFUSED, *ARCHIVES) if key.endswith(ending)), None)
     if found is None:
         return None
     return (

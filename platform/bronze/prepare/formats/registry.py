@@ -12,7 +12,7 @@ from tidegate.platform.bronze.prepare.formats.parquet_files import Parquet, Parq
 from tidegate.platform.bronze.prepare.formats.text_files import TextLines
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import Misfit
-from tidegate.platform.core.keys.file_format import format_of
+from tidegate.platform.core.keys.file_format import format_of, refusal
 
 #: The formats by their names in lake.yaml.
 READABLE: Mapping[str, Format] = {
@@ -45,5 +45,6 @@ def format_of_file(spec: TableSpec, key: str) -> Format:
     if format := format_for(spec, key):
         return format
     raise Misfit(
-        f"no format is known for the ending of {key.rsplit('/', 1)[-1]}; set `format` of the table in lake.yaml"
+        refusal(key)
+        or f"no format is known for the ending of {key.rsplit('/', 1)[-1]}; set `format` of the table in lake.yaml"
     )

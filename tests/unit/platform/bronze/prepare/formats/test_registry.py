@@ -7,9 +7,19 @@ from typing import get_args
 import pytest
 
 from tidegate.platform.bronze.prepare.formats.format import Format
-from tidegate.platform.bronze.prepare.formats.registry import READABLE
+from tidegate.platform.bronze.prepare.formats.registry import READABLE, format_of_file
+from tidegate.platform.core.config.table import TableSpec
+from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.infer.text_format import format_of_bytes
-from tidegate.platform.core.keys.file_format import FORMATS, FormatName, format_of, mode_of, with_mode
+from tidegate.platform.core.keys.file_format import (
+    ARCHIVES,
+    FORMATS,
+    REFUSED,
+    FormatName,
+    format_of,
+    mode_of,
+    with_mode,
+)
 
 EACH = pytest.mark.parametrize("format", READABLE.values(), ids=READABLE)
 
@@ -58,3 +68,12 @@ def test_only_parquet_joins_a_table_where_it_is() -> None:
     assert with_mode("register") == ["parquet"]
     assert mode_of("parquet") == "register"
     assert all(mode_of(name) == "load" for name in FORMATS if name != "parquet")
+
+
+@pytest.mark.parametrize("ending", [*REFUSED, *ARCHIVES])
+def test_a_packed_file_of_a_table_without_a_format_is_refused_for_its_packing(ending: str) -> None:
+    spec = TableSpec.model_validate({"name": "t", "prefix": "s3://landing/t/"})
+    with pytest.raises(Misfit, match="of packed text only gzip is read"):
+        format_of_file(spec, f"t/a.csv{ending}")
+    with pytest.raises(Misfit, match="no format is known"):
+        format_of_file(spec, "t/a.txt")

@@ -20,7 +20,7 @@ from tidegate.platform.core.bronze.object_state import S3Found
 from tidegate.platform.core.bronze.plan import Candidate, PlannedHint
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import Misfit
-from tidegate.platform.core.keys.file_format import REFUSED
+from tidegate.platform.core.keys.file_format import ARCHIVES, REFUSED
 from tidegate.platform.core.keys.s3_address import S3Object
 from tidegate.platform.lake.aws.bucket import Bucket
 
@@ -85,14 +85,14 @@ def loaded(key: str, format: str, body: bytes, *, large: bool, **more: Any) -> A
 @pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("format", ROWS)
 @pytest.mark.parametrize("content", CONTENTS)
-@pytest.mark.parametrize("ending", ["", ".gz", *REFUSED])
+@pytest.mark.parametrize("ending", ["", ".gz", *REFUSED, *ARCHIVES])
 def test_a_text_file_is_held_as_its_rows_or_left_to_the_server_or_refused(
     ending: str, content: str, format: str, large: bool
 ) -> None:
     make, is_gzip = CONTENTS[content]
     key, body = f"t/a.{format}{ending}", make(ROWS[format])
     reason = None
-    if ending in REFUSED:
+    if ending in (*REFUSED, *ARCHIVES):
         reason = rf"its name ends in \{ending}, and of packed text only gzip is read; write it with gzip"
     elif ending == ".gz" and content in ("plain", "zeros", "bz2"):
         reason = "its name ends in .gz, but it is not gzip: "
