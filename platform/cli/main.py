@@ -90,12 +90,13 @@ def _run_app() -> None:
     finally:
         # Otherwise Python writes what is left at its end, where nothing can explain an error.
         with suppress(BrokenPipeError, ValueError):
-            sys.stdout.flush()
+            if sys.stdout is not None:  # it was closed before the start
+                sys.stdout.flush()
 
 
 def _drop_output() -> None:
     """Let what is not yet written go nowhere: Python would try again at its end, and print a trace."""
-    with suppress(OSError, ValueError):  # the output is not a file
+    with suppress(OSError, ValueError, AttributeError):  # the output is not a file, or was closed before the start
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
