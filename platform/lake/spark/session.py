@@ -28,10 +28,24 @@ from tidegate.platform.lake.spark.token_source import TOKEN
 #: Seconds after which the server is asked again to end what takes too long.
 _INTERRUPT_RETRY_SECONDS = 0.5
 
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "[::1]"})
+
 # PySpark prints every exception before it raises it, as JSON or with both traces: kilobytes before the message of the
 # code that catches it. And after a session's release the client's late clean-up calls fail, with warnings.
 for _name in ("pyspark.sql.connect.logging", "SQLQueryContextLogger", "DataFrameQueryContextLogger"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
+
+
+def channel_builder(remote: SparkRemote) -> DefaultChannelBuilder:
+    """Return what connects to a server: one of this machine directly, whatever proxy leads to everything else.
+
+    Raises:
+        SparkUnreachable: the token cannot be read now.
+    """
+    builder = DefaultChannelBuilder(remote.url)
+    if builder.host in _LOOPBACK:
+        builder.setChannelOption("grpc.enable_http_proxy", 0)
+    return builder
 
 
 def probe(remote: SparkRemote, deadline: float = 5.0) -> str:
@@ -63,7 +77,7 @@ def probe(remote: SparkRemote, deadline: float = 5.0) -> str:
 
 
 def _ask_version(remote: SparkRemote, deadline: float) -> str:
-    builder = DefaultChannelBuilder(remote.url)
+    builder = channel_builder(remote)
     session = str(uuid.uuid4())
     request = AnalyzePlanRequest(session_id=session, spark_version=AnalyzePlanRequest.SparkVersion())
     request.user_context.user_id = "probe"
@@ -212,7 +226,7 @@ def release(session: SparkSession, remote: SparkRemote, deadline: float = 5.0) -
     request = ReleaseSessionRequest(session_id=connected.session_id)
     request.user_context.user_id = connected.client._user_id or ""
     try:
-        builder = DefaultChannelBuilder(remote.url)
+        builder = channel_builder(remote)
         with builder.toChannel() as channel:
             stub = SparkConnectServiceStub(channel)  # type: ignore[no-untyped-call]
             stub.ReleaseSession(request, timeout=deadline, metadata=list(builder.metadata()))
@@ -232,7 +246,7 @@ def own_session(remote: SparkRemote) -> SparkSession:
         SparkUnreachable: see `hide_token_in_errors`.
     """
     with hide_token_in_errors(remote):
-        session = ConnectSession(connection=remote.url)
+        session = ConnectSession(connection=channel_builder(remote))
     # PySpark's builder sets it. Without it, `pyspark.sql.functions` look for a JVM in this process.
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
     return cast(SparkSession, session)

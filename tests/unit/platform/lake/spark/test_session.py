@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import select
+import socket
 from threading import Event
 from typing import Any
 from unittest.mock import MagicMock
@@ -14,6 +16,7 @@ from pyspark.sql.connect.session import SparkSession as ConnectSession
 
 from tidegate.platform.lake.spark import session
 from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.server_errors import SparkUnreachable
 
 
 def test_functions_of_pyspark_need_no_jvm_where_a_session_of_its_own_is_the_first(
@@ -71,3 +74,21 @@ def test_what_takes_too_long_is_ended_again_and_again_and_nothing_after_it(monke
     with pytest.raises(KeyboardInterrupt), session.limit_call_time(others, 3_600) as is_late:
         raise KeyboardInterrupt
     assert (others.tags, others.asked, is_late()) == ([], [], False)
+
+
+@pytest.mark.parametrize(("host", "directly"), [("127.0.0.1", True), ("localhost", True), ("spark.internal", False)])
+def test_a_server_of_this_machine_is_not_asked_by_way_of_a_proxy(host: str, directly: bool) -> None:
+    builder = session.channel_builder(SparkRemote.parse(f"sc://{host}:15002", "secret"))
+    assert (("grpc.enable_http_proxy", 0) in builder._channel_options) is directly
+
+
+def test_a_proxy_that_leads_to_everything_is_not_asked_for_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as proxy, socket.create_server(("127.0.0.1", 0)) as server:
+        for name in ("http_proxy", "HTTP_PROXY", "grpc_proxy"):
+            monkeypatch.setenv(name, f"http://127.0.0.1:{proxy.getsockname()[1]}")
+        for name in ("no_proxy", "NO_PROXY"):
+            monkeypatch.delenv(name, raising=False)
+        with pytest.raises(SparkUnreachable):
+            session.probe(SparkRemote.parse(f"sc://127.0.0.1:{server.getsockname()[1]}", "secret"), 0.5)
+        asked = select.select([proxy, server], [], [], 0)[0]
+    assert asked == [server]
