@@ -133,7 +133,9 @@ class ServerOnDemand:
         port = self.home.find_port()
         if port is None:
             return None
-        token = TokenSource(TOKEN_FILE, str(self.home.folder / ACCEPTED))
+        # The server of an earlier version has only the file from which it read its token.
+        accepted = self.home.folder / ACCEPTED
+        token = TokenSource(TOKEN_FILE, str(accepted if accepted.exists() else self.home.folder / TOKEN_NAME))
         remote = SparkRemote(f"sc://localhost:{port}", source=token)
         try:
             _probe_with(token, remote)
