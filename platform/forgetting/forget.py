@@ -186,7 +186,7 @@ def work_off(lake: Lake, run_id: str, log: Callable[[str], None] = lambda _: Non
 def _require_tables(config: LakeConfig, forgotten: Forgotten, request: ForgetRequest) -> None:
     """Check that every table that had something of a request's subjects can be searched, and its files deleted."""
     notes = (forgotten.note(request.id, step) for step in (FOUND, ERASED))
-    tables = [table for note in notes if note for table in note["tables"]]
+    tables = [table for note in notes if note for table in note.get("tables", ())]  # the first version wrote none
     had = {table["table"] for table in tables if table["bronze"] or table["silver"] or table["kept"]}
     if missing := sorted(had - {spec.name for spec in tables_of(config, request.kind)}):
         raise DataError(
@@ -287,7 +287,7 @@ def _note_erased(
     # What was taken out for several requests at once is of no one of them: each has what was found for it. Each has the
     # number of the rows of others that lost a value.
     now = taken if is_alone else [GoneRows(rows.table, 0, 0, 0, rows.emptied) for rows in taken]
-    before = earlier["tables"] if earlier else None
+    before = earlier.get("tables") if earlier else None
     left = gone_rows(found["tables"] if found else (), before, now)
     # Rows that were found later were in files that VACUUM does not delete before their own retention.
     again = sum(rows.bronze + rows.silver + rows.emptied for rows in taken) > 0

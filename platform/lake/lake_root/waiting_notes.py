@@ -101,9 +101,14 @@ class WaitingNotes:
 
         Raises:
             StoreError: S3 did not answer.
+            BadValue: the note is damaged.
+            NewerVersionError: a newer version wrote it.
         """
         body = self._root.objects.get(self._root.bucket, self._key(table))
-        return None if body is None else WaitingDatasets.from_json(body)
+        if body is None:
+            return None
+        with reading(self._root.address(self._key(table)), "the note of what waits"):
+            return WaitingDatasets.from_json(body)
 
     def _key(self, table: str) -> str:
         return self._root.key("waiting", f"{table}.json")
