@@ -13,7 +13,7 @@ from tidegate.platform.bronze.removal_guard import guard_removals, require_bucke
 from tidegate.platform.bronze.small_objects import SmallObjects
 from tidegate.platform.core.bronze.hint import Hint, Listed
 from tidegate.platform.core.bronze.ledger import LastState
-from tidegate.platform.core.bronze.manifest import comes_last, is_note
+from tidegate.platform.core.bronze.manifest import is_listed, is_note, is_rebuild, was_deferred
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone
 from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, PlannedHint, keep_first_bytes, make_plan
 from tidegate.platform.core.config.table import TableSpec
@@ -69,9 +69,9 @@ def look(
         keep_first_bytes(plan)
     keep_first_part(plan)
     if not allow_removals:
-        guard_removals(
-            table.inbox, table.delta, birth, len(plan.drop), [manifest.id for manifest in waiting[len(ids) :]]
-        )
+        behind = [manifest.id for manifest in waiting[len(ids) :]]
+        named = {hint.key for manifest in manifests if is_listed(manifest.id) for hint in manifest.hints}
+        guard_removals(table.inbox, table.delta, birth, len(plan.drop), behind, of_list=len(named & plan.drop.keys()))
     return BatchDraft(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan, states)
 
 
@@ -86,27 +86,33 @@ def _require_bucket(table: Table, found: Mapping[str, Probe]) -> None:
 
 
 def _sort_manifests(waiting: Sequence[WaitingManifest]) -> list[WaitingManifest]:
-    """Sort manifests: server-loss notes first (newest first), then the others (oldest first), then what comes last.
+    """Sort manifests: server-loss notes (newest first), others (oldest first), a rebuild's, and at last a list's.
 
-    If there are notes, the last ones come right after them: the notes may be about files of a rebuild or a list, which
-    must be decided together with their hints.
+    If there are notes, a rebuild's manifests come right after them: the notes may be about files of the rebuild, which
+    must be decided together with its hints. Hints of a list say nothing that its notes do not say.
     """
     notes = [manifest for manifest in waiting if is_note(manifest.id)]
     others = [manifest for manifest in waiting if not is_note(manifest.id)]
-    return [*reversed(notes), *sorted(others, key=lambda manifest: comes_last(manifest.id) != bool(notes))]
+
+    def place(manifest: WaitingManifest) -> tuple[bool, bool]:
+        listed = is_listed(manifest.id)
+        return listed, not was_deferred(manifest.id) if listed else is_rebuild(manifest.id) != bool(notes)
+
+    return [*reversed(notes), *sorted(others, key=place)]
 
 
 def _select_manifests(waiting: Sequence[WaitingManifest], max_hints: int) -> list[str]:
     """Return the ids of the manifests that one batch takes. Server-loss notes do not count against the limit.
 
     A rebuild puts all files of a table into the inbox. Of its manifests a batch takes only as many bytes as it loads,
-    because S3 is asked about each deferred hint again in the next batch.
+    because S3 is asked about each deferred hint again in the next batch. Nobody knows the sizes of the objects that a
+    list names, so a batch takes one of its manifests.
     """
     ids = [manifest.id for manifest in waiting if is_note(manifest.id)]
     hints = size = 0
     for manifest in waiting[len(ids) :]:
-        full = hints + manifest.hints > max_hints or (comes_last(manifest.id) and size + manifest.size > BATCH_BYTES)
-        if hints and full:
+        full = hints + manifest.hints > max_hints or (is_rebuild(manifest.id) and size + manifest.size > BATCH_BYTES)
+        if hints and (full or (ids and is_listed(ids[-1]))):
             break
         ids.append(manifest.id)
         hints, size = hints + manifest.hints, size + manifest.size

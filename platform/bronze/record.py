@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from tidegate.platform.bronze.after_load import remove_loaded
 from tidegate.platform.bronze.publish import clear_staged
 from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.hint import Hint, Listed
 from tidegate.platform.core.bronze.ledger import Effort
-from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.bronze.manifest import Manifest, is_listed
 from tidegate.platform.core.completion.signal_name import SignalName
 from tidegate.platform.core.completion.waiting_datasets import MAX_SIGNALS, WaitingDatasets
 from tidegate.platform.core.config.table import TableSpec
@@ -61,8 +62,8 @@ def finish(table: Table, batch: Batch, log: Callable[[str], None], *, void: bool
         hints = [hint for manifest in taken for hint in manifest.hints]
     else:
         hints = list(batch.deferred)
-    if hints and _still_deferring(table.inbox, batch):
-        table.inbox.put([Manifest.from_deferred(batch.table, batch.n, batch.digest, hints)])
+    if hints:
+        _put_back(table.inbox, batch, hints)
     seam("record-deferred")
     if not void:
         table.waiting_signals.update(batch.n, batch.signals)
@@ -75,15 +76,24 @@ def finish(table: Table, batch: Batch, log: Callable[[str], None], *, void: bool
     seam("record-manifests")
 
 
-def _still_deferring(inbox: TableInbox, batch: Batch) -> bool:
-    """Return whether the deferred hints must still be put back.
+def _put_back(inbox: TableInbox, batch: Batch, hints: Sequence[Hint]) -> None:
+    """Put deferred hints back. Those that a list named come last again.
 
-    The manifests are deleted last, so if they are gone the batch is finished. Without this check a run that slept
-    meanwhile would put back hints that a later batch has decided.
+    The manifests of the batch are deleted last, so if they are gone the batch is finished. Without this check a run
+    that slept meanwhile would put back hints that a later batch has decided.
     """
     waiting = {manifest.id for manifest in inbox.waiting_manifests()}
-    put = any(manifest.startswith(Manifest.deferred_prefix(batch.n, batch.digest)) for manifest in waiting)
-    return not put and not waiting.isdisjoint(batch.manifests)
+    if waiting.isdisjoint(batch.manifests):
+        return
+    has_list = any(map(is_listed, batch.manifests))
+    of_list = [hint for hint in hints if has_list and hint.cause == Listed()]
+    others = [hint for hint in hints if not (has_list and hint.cause == Listed())]
+    deferred = [
+        Manifest.from_deferred(batch.table, batch.n, batch.digest, some, of_list=some is of_list)
+        for some in (of_list, others)
+        if some
+    ]
+    inbox.put(manifest for manifest in deferred if manifest.id not in waiting)
 
 
 def find_unfinished(batches: Batches, clock: Clock, waiting: Sequence[WaitingManifest]) -> Batch | None:

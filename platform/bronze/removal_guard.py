@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.bronze.manifest import comes_last, is_listed, tally_of
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.aws.bucket import Bucket
@@ -30,19 +31,27 @@ def require_bucket(key: TableKey, table_key: str, source: Bucket) -> None:
         )
 
 
-def guard_removals(inbox: TableInbox, delta: Delta, birth: Birth, gone: int, waiting: Sequence[str]) -> None:
+def guard_removals(
+    inbox: TableInbox, delta: Delta, birth: Birth, gone: int, waiting: Sequence[str], *, of_list: int = 0
+) -> None:
     """Raise an error before most files of a registered table are removed, at once or batch by batch.
 
     Args:
         gone: number of files that this batch would remove.
         waiting: ids of the manifests that wait behind this batch. Their removals count as well.
+        of_list: number of these files that a list of objects named. If it is large, each further object that a list
+            names may be gone, too.
 
     Raises:
         DataError: at least `REMOVAL_FLOOR` files, and more than `REMOVAL_SHARE` of the live ones, are gone.
     """
     if not birth.registered or gone < REMOVAL_FLOOR:
         return
-    behind = sum(hint.reports_removal for manifest in inbox.read(waiting) for hint in manifest.hints)
+    # Hints of a rebuild or of a list report no removal, and there may be millions of them.
+    reporting = [manifest_id for manifest_id in waiting if not comes_last(manifest_id)]
+    behind = sum(hint.reports_removal for manifest in inbox.read(reporting) for hint in manifest.hints)
+    if of_list >= REMOVAL_FLOOR:
+        behind += sum(tally_of(manifest_id).hints for manifest_id in waiting if is_listed(manifest_id))
     live = delta.table_state(birth.location).files
     if gone + behind > REMOVAL_SHARE * live:
         raise DataError(

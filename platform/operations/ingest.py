@@ -22,8 +22,13 @@ from tidegate.platform.core.routing.route import NoRoute, route
 from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.lake import Lake
 
-#: Lines whose hints are written together. A list with objects of many tables gives each of them fewer manifests so.
+#: Lines whose hints are written together, at most. So a list with objects of many tables gives each fewer manifests.
 LINES_AT_ONCE = 100_000
+#: Hints of one manifest, at most, and the share of what a batch of the table may have: a few new files leave it room. A
+#: batch takes one of these manifests, and asks S3 for all its objects, whatever they turn out to have.
+_MAX_HINTS, _SHARE_OF_BATCH = 1000, 10
+#: Seconds for which the rate is bounded.
+_BOUNDED_SECONDS = 60
 #: Reasons that are counted one by one. A reason can name a folder, and a list can name any number of them.
 _MAX_REASONS = 1000
 _OTHER_REASONS = "other reasons"
@@ -161,9 +166,10 @@ class _Ingest:
         self._lake, self._request = lake, request
         self._config: LakeConfig = lake.config
         self._known = {TableKey.decode(table_key) for table_key in lake.store.table_births()}
-        self._found = ListedObjects()
+        self._found = ListedObjects(lines=request.after_line)
         self._hints: dict[str, list[Hint]] = {}
-        self._written = 0
+        self._part = self._written = 0
+        self._lines_at_once = min(LINES_AT_ONCE, request.rate * _BOUNDED_SECONDS)
 
     def read(self, lines: Iterable[bytes], each_part: Callable[[], None]) -> ListedObjects:
         """Read the list.
@@ -175,9 +181,10 @@ class _Ingest:
             for number, address in read_addresses(lines, self._request.name, self._request.after_line):
                 self._found.lines = number
                 self._add(address)
-                if sum(map(len, self._hints.values())) >= LINES_AT_ONCE:
+                if self._part >= self._lines_at_once:
                     each_part()
                     self._hints.clear()
+                    self._part = 0
         except DataError:
             each_part()
             raise
@@ -194,17 +201,18 @@ class _Ingest:
             self._found.new.add(key)
         self._found.tables[key] = self._found.tables.get(key, 0) + 1
         self._hints.setdefault(key, []).append(Hint(address.key))
+        self._part += 1
 
     def write(self) -> None:
         """Write the hints that were read, and wait as long as the rate asks for."""
-        part = sum(map(len, self._hints.values()))
-        if self._written and part:
-            self._request.sleep(LINES_AT_ONCE / self._request.rate)
+        if self._written and self._part:
+            self._request.sleep(self._lines_at_once / self._request.rate)
         for key, hints in self._hints.items():
-            max_hints = self._config.settings(TableKey.decode(key)).max_files
+            share = self._config.settings(TableKey.decode(key)).max_files // _SHARE_OF_BATCH
+            max_hints = min(_MAX_HINTS, max(1, share))
             self._lake.store.inbox.put(split_into_manifests(key, "ingest", hints, max_hints))
             seam("ingest-manifest")
-        self._written += part
+        self._written += self._part
         self._request.log(
             f"{self._written} objects are in the inbox, up to line {self._found.lines} of {self._request.name}. "
             f"To continue from here: --after-line {self._found.lines}"

@@ -13,7 +13,7 @@ from tidegate.platform.cloud.arns import Address
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.ledger import SETTLED, Status, without_folder
-from tidegate.platform.core.bronze.manifest import Manifest
+from tidegate.platform.core.bronze.manifest import Manifest, comes_last
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable, same_bytes
 from tidegate.platform.core.config.after_load import move_target
 from tidegate.platform.core.keys.s3_address import S3Address
@@ -179,7 +179,9 @@ def _describe_landing(delta: Delta, batch: Batch) -> str:
 
 def _waiting_events(inbox: TableInbox, key: str, name: str) -> Iterator[Stop]:
     """Yield the events of the object that wait in a folder of manifests, which has a name."""
-    since = {manifest.id: manifest.since for manifest in inbox.waiting_manifests()[:_MAX_MANIFESTS]}
+    # New files first: a list may have millions of hints.
+    waiting = sorted(inbox.waiting_manifests(), key=lambda manifest: comes_last(manifest.id))
+    since = {manifest.id: manifest.since for manifest in waiting[:_MAX_MANIFESTS]}
     yield from _event_stops(((manifest, since[manifest.id]) for manifest in inbox.read(since)), key, name)
 
 

@@ -409,9 +409,9 @@ MUTANTS = (
     Mutant(
         "a paused run puts deferred hints back a second time",
         3,
-        "_still_deferring",
-        "    return not put and not waiting.isdisjoint(batch.manifests)\n",
-        "    return not put\n",
+        "_put_back",
+        "    if waiting.isdisjoint(batch.manifests):\n",
+        "    if False:\n",
         ("tests/faults/test_zombies.py::test_stopped_at_every_seam_and_resumed_two_batches_later",),
     ),
     Mutant(
@@ -932,6 +932,30 @@ MUTANTS = (
         "(_REBUILD, _LISTED)",
         "(_REBUILD,)",
         ("tests/unit/platform/operations/test_ingest.py",),
+    ),
+    Mutant(
+        "hints that a list named and a batch deferred come before new files",
+        6,
+        "_put_back",
+        "of_list=some is of_list",
+        "of_list=False",
+        ("tests/unit/platform/operations/test_ingest.py",),
+    ),
+    Mutant(
+        "a batch takes more objects of a list than it can load",
+        6,
+        "_select_manifests",
+        "if hints and (full or (ids and is_listed(ids[-1]))):",
+        "if hints and full:",
+        ("tests/unit/platform/operations/test_ingest.py",),
+    ),
+    Mutant(
+        "a list of objects that are gone passes the guard a part at a time",
+        4,
+        "guard_removals",
+        "    if of_list >= REMOVAL_FLOOR:\n",
+        "    if False:\n",
+        ("tests/unit/platform/bronze/test_removal_guard.py",),
     ),
     Mutant(
         "an ingest that ends at a line which is not valid loses the lines before it",

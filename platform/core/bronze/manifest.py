@@ -19,7 +19,7 @@ from tidegate.platform.core.times import parse_time
 
 FORMAT = 1
 _STEM = re.compile(
-    r"^(?:(?:lost-|rests-|taken-|rebuild-|dealt-|listed-)?[0-9A-HJKMNP-TV-Z]{26}|deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)(?:-(\d+)-(\d+))?$",
+    r"^(?:(?:lost-|rests-|taken-|rebuild-|dealt-|listed-)?[0-9A-HJKMNP-TV-Z]{26}|(?:listed-)?deferred-\d{20}(?:-[0-9a-f]{8})?)-(\d+)(?:-(\d+)-(\d+))?$",
     re.ASCII,
 )
 #: Largest number of bytes in an id: an exabyte. An event can claim any size, and an S3 key has a limited length.
@@ -27,7 +27,7 @@ _TALLY_BYTES_MAX = 10**18
 
 #: Begins the ids of the notes that let a table rest.
 RESTS = "rests-"
-_LOST, _TAKEN, _REBUILD, _DEALT, _LISTED = "lost-", "taken-", "rebuild-", "dealt-", "listed-"
+_LOST, _TAKEN, _REBUILD, _DEALT, _LISTED, _DEFERRED = "lost-", "taken-", "rebuild-", "dealt-", "listed-", "deferred-"
 #: First part of a manifest's id, by origin: keys that were being read when the Spark server was lost, files that
 #: after-load removed, files that a rebuild reads again, hints that were gathered, and objects that a list of
 #: `tidegate ingest` names. Other origins have none.
@@ -101,12 +101,18 @@ class Manifest:
         return cls(table, f"{_ID_PREFIXES.get(origin, '')}{ulid}-{_tally(hints)}", origin, tuple(hints))
 
     @classmethod
-    def from_deferred(cls, table: str, n: int, digest: str, hints: Sequence[Hint]) -> Manifest:
+    def from_deferred(
+        cls, table: str, n: int, digest: str, hints: Sequence[Hint], *, of_list: bool = False
+    ) -> Manifest:
         """Make the manifest of the hints that batch `n` deferred.
 
         Its id is derived from the batch, so writing it twice changes nothing.
+
+        Args:
+            of_list: whether a list of objects named them.
         """
-        return cls(table, f"{cls.deferred_prefix(n, digest)}{_tally(hints)}", "deferred", tuple(hints))
+        first = f"{_LISTED if of_list else ''}{cls.deferred_prefix(n, digest)}"
+        return cls(table, f"{first}{_tally(hints)}", "deferred", tuple(hints))
 
     @classmethod
     def create_rest(cls, table: str, until: float) -> Manifest:
@@ -126,7 +132,7 @@ class Manifest:
 
         It contains the digest because each generation has a batch `n`.
         """
-        return f"deferred-{n:020d}-{digest[:8]}-"
+        return f"{_DEFERRED}{n:020d}-{digest[:8]}-"
 
     def to_json(self) -> str:
         """Return the body of the manifest object."""
@@ -203,6 +209,16 @@ def is_taken(manifest_id: str) -> bool:
 def is_rebuild(manifest_id: str) -> bool:
     """Return whether a manifest, by its id, comes from a rebuild. It has no new files."""
     return manifest_id.startswith(_REBUILD)
+
+
+def is_listed(manifest_id: str) -> bool:
+    """Return whether the hints of a manifest, by its id, are of objects that a list named."""
+    return manifest_id.startswith(_LISTED)
+
+
+def was_deferred(manifest_id: str) -> bool:
+    """Return whether an earlier batch took the hints of a manifest, by its id, and did not decide them."""
+    return manifest_id.removeprefix(_LISTED).startswith(_DEFERRED)
 
 
 def comes_last(manifest_id: str) -> bool:

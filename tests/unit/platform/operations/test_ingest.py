@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,11 +13,12 @@ import pytest
 from tests.support.lakes.objects import Objects
 from tests.support.lakes.seams import dying_in
 from tidegate.platform.bronze.look import _select_manifests, _sort_manifests
-from tidegate.platform.core.bronze.hint import Listed
+from tidegate.platform.bronze.record import _put_back
+from tidegate.platform.core.bronze.hint import Event, Hint, Listed
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.s3_address import S3Address
-from tidegate.platform.lake.lake_root.inbox import Backlog
+from tidegate.platform.lake.lake_root.inbox import Backlog, WaitingManifest
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.operations import ingest as module
 from tidegate.platform.operations.ingest import IngestRequest, ListedObjects, ingest, read_addresses, read_list
@@ -26,8 +28,8 @@ CONFIG = LakeConfig.model_validate(
         "lake": {"root": "s3://lake/root"},
         "queues": [{"name": "events"}],
         "buckets": ["landing"],
-        "max_files": 10,
-        "tables": [{"name": "orders", "prefix": "s3://landing/shop/orders/", "format": "json", "max_files": 3}],
+        "max_files": 100,
+        "tables": [{"name": "orders", "prefix": "s3://landing/shop/orders/", "format": "json", "max_files": 30}],
     }
 )
 ORDERS, CLICKS = "landing.shop.orders", "landing.clicks"
@@ -113,7 +115,7 @@ def test_reasons_of_any_number_of_folders_are_bounded() -> None:
 def test_the_objects_become_hints_in_their_order_at_the_rate_that_was_asked_for(
     lake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "LINES_AT_ONCE", 4)
+    monkeypatch.setattr(module, "_BOUNDED_SECONDS", 2)
     slept: list[float] = []
     said: list[str] = []
     request = IngestRequest("somebody", "keys", rate=2, log=said.append, sleep=slept.append)
@@ -159,6 +161,59 @@ def test_listed_objects_come_after_events_and_nothing_of_them_is_late(lake: Any)
     (listed,) = lake.store.inbox.waiting_manifests(ORDERS)
     assert listed.id.startswith("listed-")
     assert Backlog.from_manifests(ORDERS, [listed]).oldest == float("inf")
-    event = listed.__class__(ORDERS, "7ZZZZZZZZZ000000000000000A-3-9-0", 3, 9e9)
-    assert _sort_manifests([listed, event]) == [event, listed]
+
+    def waiting(manifest_id: str, hints: int = 3) -> WaitingManifest:
+        return WaitingManifest(ORDERS, manifest_id, hints, 9e9)
+
+    event, note = waiting("7ZZZZZZZZZ000000000000000A-3-9-0"), waiting("lost-7ZZZZZZZZZ000000000000000A-3-9-0")
+    rebuild, later = waiting(f"rebuild-{listed.id[7:]}"), waiting(f"listed-{event.id}")
+    put_back = waiting("listed-deferred-00000000000000000001-aaaaaaaa-3-9-0")
+    some = [listed, later, put_back, rebuild, event]
+    assert _sort_manifests(some) == [event, rebuild, put_back, listed, later]
+    assert _sort_manifests([*some, note]) == [note, rebuild, event, put_back, listed, later]
+    # A batch takes one manifest of a list, and leaves it out if it does not fit.
+    assert _select_manifests([event, put_back, listed, later], 100) == [event.id, put_back.id]
     assert _select_manifests([event, listed], 3) == [event.id]
+    assert _select_manifests([listed, later], 100) == [listed.id]
+
+
+def test_the_manifests_of_a_list_leave_room_for_new_files(lake: Any) -> None:
+    for max_files, most in ((1, 1), (9, 1), (100, 10), (10_000, 1000), (50_000, 1000)):
+        lake.config = CONFIG.model_copy(update={"max_files": max_files})
+        lake.store.objects.bodies.clear()
+        ingest(
+            lake, lines_of(*(f"s3://landing/clicks/{i}.csv" for i in range(1001))), IngestRequest("somebody", "keys")
+        )
+        assert max(len(keys) for keys in keys_in_inbox(lake, CLICKS)) == most
+
+
+@pytest.mark.parametrize("lines", [[], [b"?\n"]])
+def test_a_part_without_objects_says_to_continue_where_it_began(lake: Any, lines: list[bytes]) -> None:
+    said: list[str] = []
+    request = IngestRequest("somebody", "keys", after_line=100, log=said.append)
+    with suppress(DataError):
+        ingest(lake, [b"\n"] * 100 + lines, request)
+    assert said[-1].endswith("--after-line 100")
+
+
+def test_what_a_batch_defers_of_a_list_comes_last_again_wherever_that_dies(lake: Any) -> None:
+    """The rest of what it took does not: it may be of events."""
+    request = IngestRequest("somebody", "keys")
+    ingest(lake, lines_of("s3://landing/shop/orders/1.json", "s3://landing/shop/orders/2.json"), request)
+    inbox = lake.store.inbox.table_inbox(ORDERS)
+    (listed,) = inbox.waiting_manifests()
+    event = Hint("shop/orders/3.json", Event("m#0"))
+    batch: Any = SimpleNamespace(table=ORDERS, n=7, digest="a" * 64, manifests=(listed.id,))
+    deferred = [Hint("shop/orders/2.json"), event]
+    for others in ({"listed-deferred-"}, {"deferred-"}, set[str]()):
+        _put_back(inbox, batch, deferred)
+        found = {waiting.id.partition("0")[0]: waiting.id for waiting in inbox.waiting_manifests()}
+        assert found.keys() == {"listed-deferred-", "deferred-", listed.id.partition("0")[0]}
+        by_id = {manifest.id: manifest.hints for manifest in inbox.read(found.values())}
+        assert by_id[found["listed-deferred-"]] == (Hint("shop/orders/2.json"),)
+        assert by_id[found["deferred-"]] == (event,)
+        inbox.delete(found[name] for name in others)
+    # The batch is finished: a run that slept puts nothing back.
+    inbox.delete(waiting.id for waiting in inbox.waiting_manifests())
+    _put_back(inbox, batch, deferred)
+    assert inbox.waiting_manifests() == []
