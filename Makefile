@@ -74,7 +74,7 @@ test: ## Run every check and every test; installs what it needs
 	@# The JUnit tests are one process. Next to them the others use the cores that it leaves.
 	@$(MAKE) --no-print-directory -j2 --output-sync=none $(DIST)/.tested every-group
 
-image: wheels ## Build the image without Docker, and bring a file to silver in it: minutes, as root
+image: wheels ## Build the image without Docker, and bring a file to silver in it: minutes, as root, a part of `make matrix`
 	@for program in buildah mmdebstrap; do command -v $$program >/dev/null || { echo "error: no $$program found: install it (Debian: apt-get install buildah mmdebstrap)"; exit 1; }; done
 	deploy/image/build localhost/tidegate
 	$(BIN)/python -m tests.image localhost/tidegate
@@ -86,7 +86,7 @@ matrix: $(OLDEST_DAGSTER)/.installed ## Run the tests that concern Dagster with 
 	$(OLDEST_DAGSTER)/bin/python -m pytest $(PARALLEL) $(DAGSTER_TESTS) $(ARGS)
 	$(BIN)/python -m tests.matrix $(ARGS)
 	@$(MAKE) --no-print-directory spark-4.1
-	@$(MAKE) --no-print-directory machines
+	@$(MAKE) --no-print-directory machines image
 
 spark-4.1: $(SPARK_4_1)/.installed $(DIST_4_1)/.built ## Run the JUnit tests and a part of the tests on Spark with Spark 4.1: a part of `make matrix`
 	cd platform/jvm && $(MAVEN) -Pspark-4.1 test
