@@ -5836,6 +5836,16 @@ MUTANTS = (
         ("tests/unit/platform/core/files/test_text_presets.py::test_each_field_has_its_value",),
     ),
     Mutant(
+        "a user agent forges the fields behind it",
+        10,
+        "_FIELD",
+        '"*": \'(?:"(?P<{}>.*)"|-)\'',
+        '"*": \'(?:"(?P<{}>.*?)"|-)\'',
+        (
+            "tests/unit/platform/core/files/test_text_presets.py::test_a_requester_forges_no_field_by_the_quotes_of_a_user_agent",
+        ),
+    ),
+    Mutant(
         "two fields of a header are one column",
         10,
         "TextPreset.names",

@@ -189,7 +189,8 @@ NLB = Log(
             _text(
                 "tls 2.0 2020-04-01T08:51:42 net/edge/c6e77e28c25b2234 g3d4b5e8bb8464cd 192.0.2.51:51341 "
                 "172.100.100.185:443 5 2 98 246 - arn:aws:acm:eu-central-1:012345678901:certificate/0a0b - "
-                "ECDHE-RSA-AES128-SHA tlsv12 - edge.example.com h2 - h2,http/1.1 2020-04-01T08:51:20"
+                "ECDHE-RSA-AES128-SHA tlsv12 - edge.example.com h2 - "
+                '"h2","http/1.1" 2020-04-01T08:51:20'
             )
         )
     },
@@ -213,7 +214,7 @@ NLB = Log(
             "tls_protocol_version": "tlsv12",
             "domain_name": "edge.example.com",
             "alpn_fe_protocol": "h2",
-            "alpn_client_preference_list": "h2,http/1.1",
+            "alpn_client_preference_list": '"h2","http/1.1"',
             "tls_connection_creation_time": _at(2020, 4, 1, 8, 51, 20),
         }
     ],

@@ -19,11 +19,15 @@ PresetName = Literal["s3-access", "alb", "nlb", "cloudfront", "vpc-flow"]
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9()-]{0,99}")
 _MAX_NAMES = 500
 _MARK = b"\xef\xbb\xbf"
-#: Fields of a layout: `name`, `"name"` in quotes, `'name'` in quotes that may be in the value too, `[name]` in
-#: brackets, and `@name`, an address with a port, which is two columns.
+#: Fields of a layout: `name`, `"name"` in quotes, `'name'` in quotes that may be in the value too, `*name` the last in
+#: such quotes, `~name` with quotes within, `[name]` in brackets, and `@name`, an address with a port, which is two
+#: columns.
 _FIELD = {
     '"': '"(?P<{}>[^"]*)"',
     "'": '(?:"(?P<{}>.*?)"|-)',
+    # A requester chooses the value, so that it ends at the last quote of the line: no field behind it has one.
+    "*": '(?:"(?P<{}>.*)"|-)',
+    "~": "(?P<{}>[^ ]*)",
     "[": r"\[(?P<{}>[^\]]*)\]",
     "@": "(?:(?P<{0}_ip>[^ ]*):(?P<{0}_port>[0-9]+)|-)",
 }
@@ -107,7 +111,7 @@ def _pattern_of(layout: str) -> str:
 
 
 def _field(text: str) -> str:
-    return _FIELD.get(text[0], _PLAIN).format(text.strip("\"'[]@"))
+    return _FIELD.get(text[0], _PLAIN).format(text.strip("\"'*~[]@"))
 
 
 def _types(**columns: str) -> Mapping[str, str]:
@@ -118,7 +122,7 @@ PRESETS: Mapping[PresetName, TextPreset] = {
     "s3-access": TextPreset(
         re.compile(rb"[0-9a-f]{64} [^ \n]+ \[\d\d/[A-Z][a-z]{2}/\d{4}:"),
         "bucket_owner bucket [time] remote_ip requester request_id operation key 'request_uri' http_status error_code "
-        "bytes_sent object_size total_time turn_around_time 'referer' 'user_agent' version_id | host_id "
+        "bytes_sent object_size total_time turn_around_time 'referer' *user_agent version_id | host_id "
         "signature_version cipher_suite authentication_type host_header tls_version access_point_arn acl_required "
         "source_region",
         types=_types(timestamp="time", int="http_status", bigint="bytes_sent object_size total_time turn_around_time"),
@@ -142,7 +146,7 @@ PRESETS: Mapping[PresetName, TextPreset] = {
         re.compile(rb"tls [0-9.]+ \d{4}-\d\d-\d\dT[0-9:.]+Z? net/"),
         "type version time elb listener @client @destination connection_time tls_handshake_time received_bytes "
         "sent_bytes incoming_tls_alert chosen_cert_arn chosen_cert_serial tls_cipher tls_protocol_version "
-        "tls_named_group domain_name alpn_fe_protocol alpn_be_protocol alpn_client_preference_list | "
+        "tls_named_group domain_name alpn_fe_protocol alpn_be_protocol ~alpn_client_preference_list | "
         "tls_connection_creation_time",
         types=_types(
             timestamp="time tls_connection_creation_time",

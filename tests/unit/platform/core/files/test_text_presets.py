@@ -82,7 +82,23 @@ def test_a_line_of_an_earlier_time_ends_before_a_later_field(log: Log) -> None:
 
 
 def _example(field: str) -> str:
-    return {'"': '"x"', "'": '"x"', "[": "[x]", "@": "192.0.2.1:80"}.get(field[0], "x")
+    return {'"': '"x"', "'": '"x"', "*": '"x"', "[": "[x]", "@": "192.0.2.1:80"}.get(field[0], "x")
+
+
+def test_a_requester_forges_no_field_by_the_quotes_of_a_user_agent() -> None:
+    preset, agent = PRESETS["s3-access"], 'x" v1 H SigV4 c QueryString evil.example TLSv1.3 - - eu junk'
+    line = LOGS["s3_access"].plain["2026-01-01-00-15-00-C3D4"].decode().splitlines()[0]
+    found = re.fullmatch(preset.pattern(()).groups, line.replace("aws-cli/2.15", agent))
+    assert found is not None
+    cells = dict(zip(preset.names(b""), found.groups(), strict=True))
+    assert (cells["user_agent"], cells["version_id"], cells["more"]) == (agent, "vErSiOn1", None)
+
+
+def test_a_list_that_aws_cut_off_is_a_list() -> None:
+    preset, (body,) = PRESETS["nlb"], LOGS["nlb"].plain.values()
+    found = re.fullmatch(preset.pattern(()).groups, body.decode().rstrip().replace('"http/1.1"', '"http/1.'))
+    assert found is not None
+    assert '"h2","http/1.' in found.groups()
 
 
 @pytest.mark.parametrize(
