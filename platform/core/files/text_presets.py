@@ -90,6 +90,11 @@ class TextPreset:
         if not fields or len(fields) > _MAX_NAMES or not all(map(_NAME.fullmatch, fields)):
             what = f"line that begins with {self.header}" if self.header else "first line that names its fields"
             raise Misfit(f"it has no {what}; is it a log of another kind, or in another format?")
+        # The last line may be cut off.
+        rows = (line for line in lines[1:-1] if line.strip() and not line.startswith(b"#"))
+        if len(fields) > 1 and self.separator.encode() not in next(rows, self.separator.encode()):
+            what = "a tab" if self.separator == "\t" else "a blank"
+            raise Misfit(f"its first line of values has not {what} between fields; is it a log in another format?")
         names = tuple(re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") for name in fields)
         if len(set(names)) < len(names):
             raise Misfit("its header names a field twice; write the file again")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 from tidegate.platform.bronze.prepare.formats.csv_files import check_type
 from tidegate.platform.bronze.prepare.formats.format import Format, Known, Look, SourceFile
+from tidegate.platform.bronze.prepare.formats.json_files import Utf8, is_utf_16
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.config.text_options import TextOptions
 from tidegate.platform.core.keys.file_format import FORMATS
@@ -25,6 +26,9 @@ class TextLines(Format):
 
     def look(self, head: bytes, whole: bool, spec: TableSpec) -> Look:
         """Return the columns: those of the pattern, or of the header that the preset has."""
+        if is_utf_16(head):
+            text = head[: len(head) & ~1].decode("utf-16", "replace")
+            return Look(_options(spec).names(text.encode()), Utf8())
         return Look(_options(spec).names(head))
 
     def group(self, file: SourceFile) -> Hashable:
@@ -69,6 +73,13 @@ class TextLines(Format):
                 "unnamed": (),
             },
         }
+
+    def problem(self, body: BinaryIO, *, packed: bool, spec: TableSpec, limit: int) -> str | None:
+        """Return why a suspect file cannot be read: the server is sure that it has a second header, of other fields."""
+        return (
+            "a header in it names other fields than the first, or in another order, and nobody knows which rows are "
+            "whose: it was put together from several files; write them as files of their own"
+        )
 
 
 def _options(spec: TableSpec) -> TextOptions:

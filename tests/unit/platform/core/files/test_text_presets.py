@@ -113,14 +113,19 @@ def test_a_list_that_aws_cut_off_is_a_list() -> None:
         ("vpc-flow", b"a " * 501),
         ("vpc-flow", b"a" * 101),
         ("vpc-flow", b"tcp-flags tcp--flags\n"),
+        ("cloudfront", b"#Version: 1.0\n#Fields: date time\n2019-12-04,21:02:31\n2019-12-04\t21:02:31\n"),
+        ("cloudfront", b"#Fields: date time\n\n#Version: 1.0\n2019-12-04 21:02:31\n"),
+        ("vpc-flow", b"action log-status\nACCEPT\tOK\n"),
     ],
 )
 def test_a_header_that_names_no_fields_refuses_its_file(preset: str, head: bytes) -> None:
-    with pytest.raises(Misfit, match=r"it has no|names a field twice"):
+    with pytest.raises(Misfit, match=r"it has no|names a field twice|between fields"):
         PRESETS[preset].names(head)  # type: ignore[index]
 
 
 def test_a_header_is_found_behind_a_mark_and_other_comments() -> None:
     head = b"\xef\xbb\xbf#Version: 1.0\r\n#Fields: date cs(User-Agent)\tx-edge-location\r\n"
     assert PRESETS["cloudfront"].names(head) == ("date", "cs_user_agent", "x_edge_location")
+    assert PRESETS["cloudfront"].names(b"#Fields: date time\n2019-12-0") == ("date", "time")
+    assert PRESETS["cloudfront"].names(b"#Fields: date\n2019-12-04\n") == ("date",)
     assert PRESETS["vpc-flow"].names(b"\xef\xbb\xbfversion account-id\r\n") == ("version", "account_id")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
 
@@ -77,6 +78,23 @@ def test_files_of_one_header_are_read_together() -> None:
 def test_a_header_with_a_column_of_tidegate_refuses_its_file() -> None:
     with pytest.raises(Misfit, match="it has no first line that names its fields"):
         TextLines().look(b"version _batch\n", True, _spec(**LOGS["vpc_flow"].setting))
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_a_text_of_utf_16_is_written_again(codec: str) -> None:
+    text = "\ufeffversion account-id\n5 1\n"
+    seen = TextLines().look(text.encode(codec) + b"5", False, _spec(**LOGS["vpc_flow"].setting))
+    assert seen.names == ("version", "account_id")
+    assert seen.rewrite is not None
+    seen.rewrite.write(BytesIO(text.encode(codec)), copy := BytesIO())
+    assert copy.getvalue().decode() == text[1:]
+
+
+def test_a_file_with_a_header_of_other_fields_is_quarantined_as_a_whole() -> None:
+    spec = _spec(**LOGS["vpc_flow"].setting)
+    why = TextLines().problem(BytesIO(), packed=False, spec=spec, limit=1)
+    assert why is not None
+    assert "names other fields than the first" in why
 
 
 def test_records_of_an_object_are_read_with_their_whole_file() -> None:

@@ -5,17 +5,20 @@ package io.tidegate.load.text;
  * producer's: of some patterns, a crafted line would take hours.
  */
 final class BoundedText implements CharSequence {
-  /** Characters that are asked for: some for each of the text, however long it is, and some at any rate. */
+  /** Characters that are asked for: some for each of the text, and some at any rate. */
   private static final long STEPS_OF_A_CHARACTER = 200;
 
   private static final long FIRST_STEPS = 10_000;
+
+  /** A second, about, however long the text is: a task reads many lines, and has an hour for them. */
+  private static final long MAX_STEPS = 100_000_000;
 
   private final String text;
   private long left;
 
   BoundedText(String text) {
     this.text = text;
-    left = FIRST_STEPS + STEPS_OF_A_CHARACTER * text.length();
+    left = Math.min(FIRST_STEPS + STEPS_OF_A_CHARACTER * text.length(), MAX_STEPS);
   }
 
   @Override

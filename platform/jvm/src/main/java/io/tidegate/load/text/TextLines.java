@@ -12,7 +12,10 @@ import io.tidegate.load.rows.RecordInput;
 import io.tidegate.load.values.Ascii;
 import io.tidegate.load.values.Mark;
 import java.time.ZoneId;
+import java.util.Arrays;
 import java.util.Base64;
+import java.util.List;
+import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
@@ -31,11 +34,16 @@ public final class TextLines extends CsvRows {
   static final String NO_MATCH = "the pattern of the table does not match the line";
   static final String TOO_MANY_STEPS =
       "the pattern of the table takes too many steps for the line; let its parts exclude what is between them, as [^ ]* does";
-  static final String NOT_UTF_8 = "bytes that are not UTF-8";
+  static final String NOT_UTF_8 = "bytes that are not text in UTF-8";
+  static final String OTHER_FIELDS =
+      "a header with other fields, or in another order: the file was put together from several; write them as files of their own";
+  /** What begins the header of a log in the W3C format, in which it is a comment. */
+  private static final byte[] FIELDS = "#Fields:".getBytes(UTF_8);
 
   private final Matcher matcher;
   private final boolean header;
   private final byte[] comment;
+  private final List<String> names;
   private final boolean whole;
   /** Whether the column of a cell has times. */
   private final boolean[] times;
@@ -49,12 +57,18 @@ public final class TextLines extends CsvRows {
   public TextLines(LoadRequest.Group group, StructType columns, String[] pathColumns, ZoneId zone) {
     super(group, columns, pathColumns, zone, false);
     try {
-      matcher = Pattern.compile(group.pattern()).matcher("");
+      // A line has no line feed, and to Java other characters end lines, too.
+      matcher = Pattern.compile(group.pattern(), Pattern.DOTALL | Pattern.UNIX_LINES).matcher("");
     } catch (PatternSyntaxException e) {
       throw new TidegateException(
           Kind.BATCH, "`pattern` of the table in lake.yaml is not a regular expression of Java: " + e.getDescription(), e);
     }
+    if (matcher.groupCount() != width) {
+      throw new TidegateException(
+          Kind.BATCH, "`pattern` of the table in lake.yaml has %d groups to Java, for %d columns".formatted(matcher.groupCount(), width));
+    }
     header = csv.header();
+    names = group.names();
     comment = csv.comment() == null ? new byte[0] : csv.comment().getBytes(UTF_8);
     whole = group.whole();
     times = new boolean[width];
@@ -81,15 +95,21 @@ public final class TextLines extends CsvRows {
     line = text.getBytes();
     end = line.length > 0 && line[line.length - 1] == '\r' ? line.length - 1 : line.length;
     start = Mark.before(line);
-    if (end <= start || isComment()) {
-      return false;
-    }
-    if (headerPending) {
-      headerPending = false;
+    if (end <= start) {
       return false;
     }
     boolean ascii = Ascii.is(line);
-    utf8 = ascii || text.isValid();
+    // Zero is valid UTF-8, and every other byte of most UTF-16.
+    utf8 = (ascii || text.isValid()) && !hasZero();
+    boolean isComment = comment.length > 0 && begins(comment);
+    boolean isHeader = isComment ? begins(FIELDS) : header && (headerPending || namesFields());
+    headerPending &= isComment;
+    if (isComment || isHeader) {
+      // Nobody knows the columns of the rows behind other fields: the file is looked at as a whole.
+      suspect = isHeader && !fields(isComment ? FIELDS.length : 0).equals(names);
+      bad = suspect ? OTHER_FIELDS : null;
+      return suspect;
+    }
     bad = utf8 ? match(new String(line, start, end - start, ascii ? ISO_8859_1 : UTF_8), ascii) : NOT_UTF_8;
     if (bad == null) {
       convert();
@@ -97,10 +117,35 @@ public final class TextLines extends CsvRows {
     return true;
   }
 
-  private boolean isComment() {
-    return comment.length > 0
-        && end - start >= comment.length
-        && java.util.Arrays.equals(line, start, start + comment.length, comment, 0, comment.length);
+  private boolean hasZero() {
+    for (byte character : line) {
+      if (character == 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private boolean begins(byte[] mark) {
+    return end - start >= mark.length && Arrays.equals(line, start, start + mark.length, mark, 0, mark.length);
+  }
+
+  /** Whether each word begins with a small letter, and one is a column: values look otherwise. */
+  private boolean namesFields() {
+    boolean begins = true;
+    for (int at = start; at < end; at++) {
+      if (begins && (line[at] < 'a' || line[at] > 'z')) {
+        return false;
+      }
+      begins = line[at] == ' ';
+    }
+    return fields(0).stream().anyMatch(names::contains);
+  }
+
+  /** Returns the columns that the words behind a mark name, as {@code TextPreset.names} of the client does. */
+  private List<String> fields(int mark) {
+    String text = new String(line, start + mark, end - start - mark, UTF_8).strip().toLowerCase(Locale.ROOT);
+    return Arrays.stream(text.split("\\s+")).map(word -> word.replaceAll("[^a-z0-9]+", "_").replaceAll("^_|_$", "")).toList();
   }
 
   /** Finds the cells. Returns why the line has none, or null. */

@@ -7,12 +7,15 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.tidegate.Names;
 import io.tidegate.TidegateException;
 import io.tidegate.load.request.LoadRequest;
 import io.tidegate.load.rows.RecordInput;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.ZoneOffset;
@@ -104,6 +107,35 @@ class TextLinesTest {
     assertTrue(read(reader, new byte[] {'a', (byte) 0xFF}));
     assertEquals(TextLines.NOT_UTF_8, reader.bad);
     assertEquals("Yf8=", reader.raw());
+    // A line of UTF-16, as far as its line feed.
+    assertTrue(read(reader, new byte[] {'a', 0, 'b', 0}));
+    assertEquals(TextLines.NOT_UTF_8, reader.bad);
+    assertEquals("YQBiAA==", reader.raw());
+  }
+
+  @Test
+  void aHeaderWithinAFileIsNoRowAndAnotherHeaderMakesItsFileSuspect() {
+    TextLines edge = lines("([^\t]*)\t([^\t]*)", "c_ip string, cs_user_agent string", "#", false, false);
+    TextLines flow = lines("([^ ]*) ([^ ]*)", "action string, flow_direction string", null, true, false);
+    flow.begin(false);
+    for (TextLines reader : List.of(edge, flow)) {
+      boolean isEdge = reader == edge;
+      assertFalse(read(reader, (isEdge ? "#Fields: c-ip\tcs(User-Agent)\r" : "action flow-direction").getBytes(UTF_8)));
+      assertFalse(reader.suspect);
+      for (String other : isEdge
+          ? List.of("#Fields: cs(User-Agent) c-ip", "#Fields: c-ip cs-method", "#Fields: a", "#Fields:")
+          : List.of("flow-direction action", "action srcaddr", "version action srcaddr")) {
+        assertEquals(TextLines.OTHER_FIELDS, bad(reader, other), other);
+        assertTrue(reader.suspect, other);
+        assertEquals(other, reader.raw());
+      }
+    }
+    assertEquals(List.of("ACCEPT", "egress"), values(flow, "ACCEPT egress"));
+    assertEquals(List.of("accept", "egress"), values(flow, "accept egress"));
+    assertEquals(List.of("1", "action"), values(flow, "1 action"));
+    assertFalse(read(edge, "# c-ip x".getBytes(UTF_8)));
+    TextLines own = lines("([^ ]*) ([^ ]*)", "action string, b string");
+    assertEquals(List.of("b", "action"), values(own, "b action"));
   }
 
   @Test
@@ -114,6 +146,19 @@ class TextLinesTest {
       assertTimeoutPreemptively(Duration.ofSeconds(20), () -> assertEquals(TextLines.TOO_MANY_STEPS, bad(reader, many), pattern));
       assertEquals(many, reader.raw());
     }
+  }
+
+  @Test
+  void aLongLineHasNoMoreTimeThanATaskHas() {
+    // 200 steps for each of a million characters would be twice as many.
+    BoundedText text = new BoundedText("a".repeat(1_000_000));
+    assertThrows(
+        BoundedText.TooManySteps.class,
+        () -> {
+          for (int step = 0; step <= 100_000_000; step++) {
+            text.charAt(0);
+          }
+        });
   }
 
   @Test
@@ -158,7 +203,7 @@ class TextLinesTest {
     TextLines headed = lines("(.*) (.*)", "a string, b string", null, true, false);
     headed.begin(true);
     assertFalse(read(headed, "\uFEFFa b".getBytes(UTF_8)));
-    assertEquals(List.of("a", "b"), values(headed, "a b"));
+    assertEquals(List.of("a", "B"), values(headed, "a B"));
     headed.begin(false);
     assertEquals(List.of("c", "d"), values(headed, "c d"));
     headed.begin(true);
@@ -185,7 +230,36 @@ class TextLinesTest {
 
   @Test
   void aPatternThatJavaDoesNotKnowIsNoFaultOfAFile() {
-    TidegateException refused = assertThrows(TidegateException.class, () -> lines("(a)(?#b)", "a string"));
-    assertEquals(TidegateException.Kind.BATCH, refused.kind());
+    for (String pattern : List.of("(a)(?#b)", "(a)(b)", "a")) {
+      TidegateException refused = assertThrows(TidegateException.class, () -> lines(pattern, "a string"), pattern);
+      assertEquals(TidegateException.Kind.BATCH, refused.kind());
+    }
+  }
+
+  @Test
+  void aPatternMeansWhatTheClientTakesItFor() throws IOException {
+    JsonNode known = new ObjectMapper().readTree(Path.of("../../tests/unit/data/patterns.json").toFile());
+    String characters = known.get("characters").textValue();
+    for (JsonNode one : known.get("of_one_character")) {
+      TextLines reader = lines("(" + one.get("pattern").textValue() + ")", "a string");
+      StringBuilder matched = new StringBuilder();
+      characters
+          .codePoints()
+          .mapToObj(Character::toString)
+          .filter(character -> bad(reader, character) == null)
+          .forEach(matched::append);
+      assertEquals(one.get("matches").textValue(), matched.toString(), one.toString());
+    }
+    for (JsonNode one : known.get("of_lines")) {
+      TextLines reader = lines(one.get("groups").textValue(), "a string, b string");
+      for (JsonNode line : one.get("lines")) {
+        boolean matches = bad(reader, line.get(0).textValue()) == null;
+        assertEquals(line.size() > 1, matches, one.get("groups") + " " + line);
+        for (int cell = 0; matches && cell < 2; cell++) {
+          Object value = reader.values[cell];
+          assertEquals(line.get(cell + 1).textValue(), value == null ? null : value.toString(), one.get("groups") + " " + line);
+        }
+      }
+    }
   }
 }
