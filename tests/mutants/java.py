@@ -627,6 +627,14 @@ JAVA_MUTANTS = (
         ("TextLinesTest#bytesThatAreNotUtf8AreABadRowThatKeepsThem",),
     ),
     Mutant(
+        "the records of an object of UTF-16 are looked for in its bytes",
+        10,
+        "JsonRecords",
+        "    if (isOtherEncoding()) {\n      throw",
+        "    if (false) {\n      throw",
+        ("JsonRecordsTest#recordsInAnotherEncodingAreAFaultOfTheFile",),
+    ),
+    Mutant(
         "a line of UTF-16 is text with zeros in it",
         10,
         "TextLines",

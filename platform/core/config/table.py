@@ -274,6 +274,10 @@ class TableSpec(TableDefaults):
             )
         if self.text is not None and self.format != "text":
             raise BadSetting("`text` is for text files: add `format: text`, or remove `text`")
+        if self.json_options.records and (
+            self.format not in ("json", None) or self.mode in ("register", "concatenate")
+        ):
+            raise BadSetting("`json: {records: …}` is for JSON files that are loaded: add `format: json`, or remove it")
         return self
 
     @model_validator(mode="after")

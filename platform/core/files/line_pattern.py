@@ -60,7 +60,7 @@ def parse_line_pattern(text: str) -> LinePattern:
         if part is None:
             raise BadSetting(
                 f"it cannot have {text[at : at + _SHOWN]!r}, because not every engine reads it alike: write a sign by "
-                r"itself as \[, \{ or \\, also in a class, and others as \u00e9; there are \d, \w, \s, {2,5}, (?i), (?:…)"
+                r"itself as \[, \{ or \\, also in a class, or as \u005b; there are \d, \w, \s, {2,5}, (?i), (?:…)"
             )
         if part["reference"]:
             raise BadSetting(_REFERENCES)

@@ -104,7 +104,15 @@ class TextPreset:
 def recognize(head: bytes) -> PresetName | None:
     """Return the log that a file is, by its first bytes; None if it is of no known log."""
     text = head.removeprefix(_MARK)
-    return next((name for name, preset in PRESETS.items() if preset.sign.match(text)), None)
+    return next((name for name, preset in PRESETS.items() if _is_of(preset, text)), None)
+
+
+def _is_of(preset: TextPreset, text: bytes) -> bool:
+    if not preset.sign.match(text):
+        return False
+    first, second = (line.split() for line in [*text.split(b"\n", 2), b""][:2])
+    # A first line of names is not enough: CSV of one column has one, too.
+    return not preset.skips_first or 1 < len(first) == len(second)
 
 
 def _pattern_of(layout: str) -> str:

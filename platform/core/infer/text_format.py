@@ -63,7 +63,7 @@ class SniffedFile:
         problems: a sentence with the remedy for each expected problem.
         stated: what the file states of the columns of its rows, by name.
         rows: the rows of the sample. Empty if a file of this format shows its columns without its rows.
-        reads_alike: returns whether a table with some `csv` options reads in the sample what `options` read.
+        reads_alike: returns whether a table with some options of the format reads in the sample what `options` read.
     """
 
     columns: dict[str, str] = field(default_factory=dict)
@@ -220,7 +220,7 @@ def sniff_text(head: bytes) -> SniffedFile:
         raise BadValue("it is of no log that `text` has a preset for; write a `pattern`, or move it to another folder")
     preset = PRESETS[name]
     columns = {column: preset.types.get(column, "string") for column in preset.names(head)}
-    return SniffedFile(columns, {"preset": name})
+    return SniffedFile(columns, {"preset": name}, reads_alike=lambda options: options.get("preset") == name)
 
 
 def sniff_json(head: bytes, *, whole: bool) -> SniffedFile:
@@ -236,10 +236,13 @@ def sniff_json(head: bytes, *, whole: bool) -> SniffedFile:
     if "encoding" in sniffed.options:
         sniffed.options.clear()
         sniffed.problems.append("it is not UTF-8, which JSON must be; write it in UTF-8")
-    if found := _RECORDS.match(text):
+    if (found := _RECORDS.match(text)) and _has_one_member(text):
         sniffed.options["records"] = found[1]
-        sniffed.declared = _OF_CLOUDTRAIL if '"eventVersion"' in text else {}
+        # Messages of S3 have a version, too.
+        sniffed.declared = _OF_CLOUDTRAIL if '"eventVersion"' in text and '"eventID"' in text else {}
         text = text[found.end() :]
+    records = sniffed.options.get("records")
+    sniffed.reads_alike = lambda options: options.get("records") == records
     types = JsonTypes()
     objects = list(_objects(text.lstrip("[").lstrip(), whole and not text.startswith("["), sniffed))
     for record in objects:
@@ -253,6 +256,14 @@ def sniff_json(head: bytes, *, whole: bool) -> SniffedFile:
     if _NULL in sniffed.problems and is_debezium(sniffed.columns):
         sniffed.problems.remove(_NULL)
     return sniffed
+
+
+def _has_one_member(text: str) -> bool:
+    """Return whether the first object of a text has one member, as far as its text goes."""
+    try:
+        return len(json.JSONDecoder().raw_decode(text)[0]) == 1
+    except (ValueError, RecursionError):
+        return True
 
 
 def check_names(names: Sequence[str], *, loaded: bool) -> list[str]:

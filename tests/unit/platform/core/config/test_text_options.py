@@ -49,6 +49,15 @@ def test_a_preset_knows_what_a_pattern_has_to_say() -> None:
         ({"mode": "inventory", "text": _PATTERN}, "`text`"),
         ({"mode": "inventory", "json": {"records": "Records"}}, "`json` says where JSON files have their rows"),
         ({"format": "json", "json": {"records": "Records"}, "schema": "variant"}, None),
+        ({"json": {"records": "Records"}}, None),
+        *(
+            ({"json": {"records": "Records"}, **fields}, "`json: {records: …}` is for JSON files that are loaded")
+            for fields in (
+                *({"format": format} for format in ("csv", "parquet", "orc", "avro")),
+                {"format": "text", "text": _PATTERN},
+                {"mode": "register"},
+            )
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(fields: dict[str, Any], expected: str | None) -> None:

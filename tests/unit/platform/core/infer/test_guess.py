@@ -189,10 +189,40 @@ def test_other_text_is_of_no_log(text: str) -> None:
 
 
 def test_an_object_whose_rows_are_in_no_array_is_a_row() -> None:
-    for text in ('{"Records": 1}', '{"Records": [1]}', '{"a": 1, "Records": [{"a": 1}]}', '{"items": [{"a": 1}]}'):
+    for text in (
+        '{"Records":[{"a":1}],"count":1}',
+        '{"Records":[{"a":1}],"x":[]}',
+        '{"Records": 1}',
+        '{"Records": [1]}',
+        '{"a": 1, "Records": [{"a": 1}]}',
+        '{"items": [{"a": 1}]}',
+    ):
         assert sniff_json(text.encode(), whole=True).options == {}
     seen = sniff_json(b'{"Records":[{"a":1},{"a":2}]}', whole=True)
     assert (seen.options, seen.columns, seen.declared) == ({"records": "Records"}, {"a": "bigint"}, {})
+    cut_off = sniff_json(b'{"Records":[{"a":1},{"a":', whole=False)
+    assert (cut_off.options, cut_off.columns) == ({"records": "Records"}, {"a": "bigint"})
+    # A notification of S3 is no event of CloudTrail.
+    message = sniff_json(b'{"Records":[{"eventVersion":"2.1","eventTime":"2026-01-02T03:04:05.000Z"}]}', whole=True)
+    assert (message.options, message.declared) == ({"records": "Records"}, {})
+
+
+def test_files_of_two_logs_are_not_read_by_one_preset() -> None:
+    (alb,), (nlb,) = LOGS["alb"].plain.values(), LOGS["nlb"].plain.values()
+    seen = sniff_text(alb)
+    assert [seen.reads_alike(sniff_text(other).options) for other in (alb, nlb)] == [True, False]
+    (trail,) = LOGS["cloudtrail"].plain.values()
+    of_trail, digest = sniff_json(trail, whole=True), sniff_json(b'{"digestStartTime": "x"}', whole=True)
+    assert [of_trail.reads_alike(seen.options) for seen in (of_trail, digest)] == [True, False]
+    assert [digest.reads_alike(seen.options) for seen in (of_trail, digest)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    "text", ["srcaddr\n192.0.2.1\n", "srcaddr dstaddr\n", "srcaddr dstaddr\n1 2 3\n", "srcaddr dstaddr\n1,2\n"]
+)
+def test_names_of_fields_alone_are_no_log(text: str) -> None:
+    assert format_of_bytes(text.encode()) == "csv"
+    assert format_of_bytes(b"srcaddr dstaddr\n1 2\n") == "text"
 
 
 def _csv(text: str | bytes) -> SniffedFile:

@@ -48,6 +48,7 @@ public final class JsonRecords implements Records {
 
   private static final String NO_RECORDS =
       "it has an object without an array %1$s of records: take `records: %1$s` out of `json` in lake.yaml, or move the file";
+  private static final String NOT_UTF_8 = "it is not UTF-8, which JSON must be; write it in UTF-8";
   private static final String MORE_MEMBERS =
       "an object does not end behind its array %s of records, and no row would have what follows; write the file again";
 
@@ -190,6 +191,9 @@ public final class JsonRecords implements Records {
 
   /** Passes what an object has before the elements of its array of records. */
   private void enterObject() throws IOException {
+    if (isOtherEncoding()) {
+      throw new TidegateException(Kind.FILE, NOT_UTF_8);
+    }
     while (true) {
       try (JsonParser parser = FACTORY.createParser(input.window(), input.begin(), input.held())) {
         boolean isObject = parser.nextToken() == JsonToken.START_OBJECT;
@@ -227,12 +231,20 @@ public final class JsonRecords implements Records {
     skip(1);
   }
 
+  /** Whether the parser would take what begins here for another encoding, by a zero among its first bytes. */
+  private boolean isOtherEncoding() throws IOException {
+    for (int i = 0; i < 4 && input.has(i); i++) {
+      if (input.at(i) == 0) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   /** Returns how long the value is that begins here; {@link #OPEN_ENDED} or {@link #BROKEN}. */
   private int end() throws IOException {
-    for (int i = 1; i < 4 && input.has(i); i++) {
-      if (input.at(i) == 0) {
-        return BROKEN; // The parser would take it for another encoding.
-      }
+    if (isOtherEncoding()) {
+      return BROKEN;
     }
     while (true) {
       int held = input.held();

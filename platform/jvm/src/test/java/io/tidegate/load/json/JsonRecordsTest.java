@@ -211,6 +211,17 @@ class JsonRecordsTest {
   }
 
   @Test
+  void recordsInAnotherEncodingAreAFaultOfTheFile() {
+    for (String encoding : List.of("UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE")) {
+      byte[] file = "{\"Records\": [{\"a\": 1}]}".getBytes(java.nio.charset.Charset.forName(encoding));
+      JsonRecords records = new JsonRecords(new ByteArrayInputStream(file), "Records");
+      TidegateException refused = assertThrows(TidegateException.class, records::next, encoding);
+      assertEquals(TidegateException.Kind.FILE, refused.kind());
+      assertEquals(true, refused.getMessage().contains("not UTF-8"), encoding);
+    }
+  }
+
+  @Test
   void aValueWithoutAnEndIsRefusedBeforeItIsHeld() {
     InputStream endless =
         new InputStream() {
