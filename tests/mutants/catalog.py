@@ -5885,7 +5885,7 @@ MUTANTS = (
         "_is_of",
         "1 < len(first) == len(second)",
         "True",
-        ("tests/unit/platform/core/infer/test_guess.py::test_names_of_fields_alone_are_no_log",),
+        ("tests/unit/platform/core/infer/test_guess.py::test_a_log_has_more_than_names_of_fields",),
     ),
     Mutant(
         "one preset is for the files of two logs",

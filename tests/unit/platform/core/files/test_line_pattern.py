@@ -59,17 +59,17 @@ def test_a_part_that_engines_read_otherwise_is_refused(part: str) -> None:
         parse_line_pattern(f"(?P<a>{part})")
 
 
-@pytest.mark.parametrize("one", _KNOWN["of_one_character"], ids=lambda one: one["pattern"])
-def test_a_part_matches_the_characters_that_java_says(one: dict[str, str]) -> None:
-    pattern = re.compile(parse_line_pattern(f"(?P<a>{one['pattern']})").groups, MEANING)
-    assert "".join(filter(pattern.fullmatch, _KNOWN["characters"])) == one["matches"]
+@pytest.mark.parametrize("part", _KNOWN["of_one_character"], ids=lambda part: part["pattern"])
+def test_a_part_matches_the_characters_that_java_says(part: dict[str, str]) -> None:
+    pattern = re.compile(parse_line_pattern(f"(?P<a>{part['pattern']})").groups, MEANING)
+    assert "".join(filter(pattern.fullmatch, _KNOWN["characters"])) == part["matches"]
 
 
-@pytest.mark.parametrize("one", _KNOWN["of_lines"], ids=lambda one: one["pattern"])
-def test_a_pattern_cuts_lines_as_java_says(one: dict[str, Any]) -> None:
-    pattern = parse_line_pattern(one["pattern"])
-    assert pattern.groups == one["groups"]
-    for line, *cells in one["lines"]:
+@pytest.mark.parametrize("part", _KNOWN["of_lines"], ids=lambda part: part["pattern"])
+def test_a_pattern_cuts_lines_as_java_says(part: dict[str, Any]) -> None:
+    pattern = parse_line_pattern(part["pattern"])
+    assert pattern.groups == part["groups"]
+    for line, *cells in part["lines"]:
         found = re.fullmatch(pattern.groups, line, MEANING)
         assert [cell or None for cell in found.groups()] == cells if found else not cells, line
 

@@ -202,7 +202,7 @@ def test_an_object_whose_rows_are_in_no_array_is_a_row() -> None:
     assert (seen.options, seen.columns, seen.declared) == ({"records": "Records"}, {"a": "bigint"}, {})
     cut_off = sniff_json(b'{"Records":[{"a":1},{"a":', whole=False)
     assert (cut_off.options, cut_off.columns) == ({"records": "Records"}, {"a": "bigint"})
-    # A notification of S3 is no event of CloudTrail.
+    # Notifications of S3 are other objects.
     message = sniff_json(b'{"Records":[{"eventVersion":"2.1","eventTime":"2026-01-02T03:04:05.000Z"}]}', whole=True)
     assert (message.options, message.declared) == ({"records": "Records"}, {})
 
@@ -220,7 +220,7 @@ def test_files_of_two_logs_are_not_read_by_one_preset() -> None:
 @pytest.mark.parametrize(
     "text", ["srcaddr\n192.0.2.1\n", "srcaddr dstaddr\n", "srcaddr dstaddr\n1 2 3\n", "srcaddr dstaddr\n1,2\n"]
 )
-def test_names_of_fields_alone_are_no_log(text: str) -> None:
+def test_a_log_has_more_than_names_of_fields(text: str) -> None:
     assert format_of_bytes(text.encode()) == "csv"
     assert format_of_bytes(b"srcaddr dstaddr\n1 2\n") == "text"
 
