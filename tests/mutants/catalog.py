@@ -5831,9 +5831,19 @@ MUTANTS = (
         "a quote in a user agent makes its line bad",
         10,
         "_FIELD",
+        '"*": \'(?:"(?P<{}>.*)"|-)\'',
+        '"*": \'(?:"(?P<{}>[^"]*)"|-)\'',
+        ("tests/unit/platform/core/files/test_text_presets.py::test_each_field_has_its_value",),
+    ),
+    Mutant(
+        "a quote in a referer makes its line bad",
+        10,
+        "_FIELD",
         "'(?:\"(?P<{}>.*?)\"|-)'",
         '\'(?:"(?P<{}>[^"]*)"|-)\'',
-        ("tests/unit/platform/core/files/test_text_presets.py::test_each_field_has_its_value",),
+        (
+            "tests/unit/platform/core/files/test_text_presets.py::test_a_requester_forges_no_field_by_the_quotes_of_a_user_agent",
+        ),
     ),
     Mutant(
         "a user agent forges the fields behind it",

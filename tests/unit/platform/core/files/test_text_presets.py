@@ -88,10 +88,11 @@ def _example(field: str) -> str:
 def test_a_requester_forges_no_field_by_the_quotes_of_a_user_agent() -> None:
     preset, agent = PRESETS["s3-access"], 'x" v1 H SigV4 c QueryString evil.example TLSv1.3 - - eu junk'
     line = LOGS["s3_access"].plain["2026-01-01-00-15-00-C3D4"].decode().splitlines()[0]
-    found = re.fullmatch(preset.pattern(()).groups, line.replace("aws-cli/2.15", agent))
+    found = re.fullmatch(preset.pattern(()).groups, line.replace("aws-cli/2.15", agent).replace("/up", '/"up'))
     assert found is not None
     cells = dict(zip(preset.names(b""), found.groups(), strict=True))
     assert (cells["user_agent"], cells["version_id"], cells["more"]) == (agent, "vErSiOn1", None)
+    assert cells["referer"] == 'https://example.com/"up'
 
 
 def test_a_list_that_aws_cut_off_is_a_list() -> None:
