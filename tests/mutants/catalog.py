@@ -5908,9 +5908,9 @@ MUTANTS = (
     Mutant(
         "records are proposed for files that the load refuses",
         10,
-        "_has_one_member",
-        "len(json.JSONDecoder().raw_decode(text)[0]) == 1",
-        "len(json.JSONDecoder().raw_decode(text)[0]) >= 1",
+        "_ends_the_object",
+        'in ("", "}")',
+        'in ("", "}", ",")',
         ("tests/unit/platform/core/infer/test_guess.py::test_an_object_whose_rows_are_in_no_array_is_a_row",),
     ),
     Mutant(

@@ -22,6 +22,7 @@ from tidegate.platform.core.foreign_json import deep_value_end
 from tidegate.platform.core.infer.feeds import is_debezium
 from tidegate.platform.core.infer.file_metadata import StatedColumn, parse_stated_columns
 from tidegate.platform.core.infer.json_types import JsonTypes, Written, whole_number
+from tidegate.platform.core.json_scanner import json_end
 from tidegate.platform.core.keys.binary_files import binary_format, explain_binary
 from tidegate.platform.core.keys.file_format import FormatName
 from tidegate.platform.core.schema.column_types import MAX_LEVELS, fold_name
@@ -236,7 +237,7 @@ def sniff_json(head: bytes, *, whole: bool) -> SniffedFile:
     if "encoding" in sniffed.options:
         sniffed.options.clear()
         sniffed.problems.append("it is not UTF-8, which JSON must be; write it in UTF-8")
-    if (found := _RECORDS.match(text)) and _has_one_member(text):
+    if (found := _RECORDS.match(text)) and _ends_the_object(text, found.end()):
         sniffed.options["records"] = found[1]
         # Messages of S3 have a version, too.
         sniffed.declared = _OF_CLOUDTRAIL if '"eventVersion"' in text and '"eventID"' in text else {}
@@ -258,11 +259,11 @@ def sniff_json(head: bytes, *, whole: bool) -> SniffedFile:
     return sniffed
 
 
-def _has_one_member(text: str) -> bool:
-    """Return whether the first object of a text has one member, as far as its text goes."""
+def _ends_the_object(text: str, start: int) -> bool:
+    """Return whether the value that begins at a place is the last of its object, as far as the text goes."""
     try:
-        return len(json.JSONDecoder().raw_decode(text)[0]) == 1
-    except (ValueError, RecursionError):
+        return text[json_end(text, start) :].lstrip()[:1] in ("", "}")
+    except ValueError:
         return True
 
 
