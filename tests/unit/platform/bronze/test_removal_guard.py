@@ -43,7 +43,7 @@ def guard(gone: int, waiting: list[str], of_list: int) -> list[str]:
 def test_what_waits_behind_a_batch_counts_as_it_may_remove_files(
     gone: int, waiting: list[str], of_list: int, passes: bool
 ) -> None:
-    """The rest of a list may be gone as well, and a rebuild removes nothing. Neither is read: each may have millions."""
+    """The rest of a list may be gone as well. A rebuild removes nothing. Neither is read: both may be very large."""
     if passes:
         assert guard(gone, waiting, of_list) == [each for each in waiting if each == EVENTS]
     else:
