@@ -597,7 +597,7 @@ JAVA_MUTANTS = (
     Mutant(
         "each block of a text begins with a header",
         10,
-        "TextLines",
+        "CsvRows",
         "headerPending = first && header;",
         "headerPending = header;",
         ("TextLinesTest#linesWithoutValuesAreNoRows",),
@@ -638,7 +638,7 @@ JAVA_MUTANTS = (
         "a line of UTF-16 is text with zeros in it",
         10,
         "TextLines",
-        " && !hasZero();",
+        " && !has('\\0');",
         ";",
         ("TextLinesTest#bytesThatAreNotUtf8AreABadRowThatKeepsThem",),
     ),

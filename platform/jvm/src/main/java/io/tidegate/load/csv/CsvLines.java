@@ -3,9 +3,7 @@ package io.tidegate.load.csv;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import io.tidegate.load.request.LoadRequest;
-import io.tidegate.load.rows.RecordInput;
 import io.tidegate.load.values.Ascii;
-import io.tidegate.load.values.Mark;
 import java.time.ZoneId;
 import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -19,14 +17,7 @@ import org.apache.spark.unsafe.types.UTF8String;
 public final class CsvLines extends CsvRows {
   private final byte[] quote;
   private final byte[] delimiter;
-  private final byte[] comment;
-  private final boolean header;
   private final HeaderNames headerNames;
-  private final boolean whole;
-  private boolean headerPending;
-  private byte[] line;
-  private int start;
-  private int end;
   /** Whether the last cell of the row is empty, and without quotes. */
   private boolean endsEmpty;
 
@@ -34,33 +25,20 @@ public final class CsvLines extends CsvRows {
     super(group, columns, pathColumns, zone, rescues);
     quote = csv.quote().getBytes(UTF_8);
     delimiter = csv.delimiter().getBytes(UTF_8);
-    comment = csv.comment() == null ? null : csv.comment().getBytes(UTF_8);
-    header = csv.header();
     headerNames = new HeaderNames(group.names(), csv.unnamed());
-    whole = group.whole();
-  }
-
-  @Override
-  public void begin(boolean first) {
-    // Set for every file: the flag of the previous file must not remain.
-    headerPending = first && header;
   }
 
   @Override
   protected boolean take(InternalRow row) {
     UTF8String text = row.getUTF8String(0);
-    if (!whole && text.numBytes() > RecordInput.MAX_LINE_BYTES) {
-      torn = true; // This is only its beginning.
+    if (!takeText(text, !whole)) {
       return true;
     }
-    line = text.getBytes();
-    end = !whole && line.length > 0 && line[line.length - 1] == '\r' ? line.length - 1 : line.length;
-    start = Mark.before(line);
     if (end <= start) {
       return false;
     }
     if (comment != null && isAt(line, start, end, comment)) {
-      torn = !whole && hasReturn(); // Rows may follow in the same line.
+      torn = !whole && has('\r'); // Rows may follow in the same line.
       return torn;
     }
     Arrays.fill(to, -1);
@@ -94,28 +72,6 @@ public final class CsvLines extends CsvRows {
   @Override
   public String raw() {
     return new String(line, start, end - start, UTF_8);
-  }
-
-  private boolean hasReturn() {
-    for (int at = 0; at < end; at++) {
-      if (line[at] == '\r') {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  /** Whether a mark begins at a place before {@code end}. */
-  static boolean isAt(byte[] text, int at, int end, byte[] mark) {
-    if (at >= end || text[at] != mark[0] || end - at < mark.length) {
-      return false;
-    }
-    for (int i = 1; i < mark.length; i++) {
-      if (text[at + i] != mark[i]) {
-        return false;
-      }
-    }
-    return true;
   }
 
   /** Finds the cells. Returns how many there are, or -1 for a line that is not a row. */

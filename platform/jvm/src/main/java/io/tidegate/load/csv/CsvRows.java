@@ -6,8 +6,10 @@ import io.tidegate.Json;
 import io.tidegate.Names;
 import io.tidegate.load.quarantine.Reason;
 import io.tidegate.load.request.LoadRequest;
+import io.tidegate.load.rows.RecordInput;
 import io.tidegate.load.rows.RowReader;
 import io.tidegate.load.values.Cell;
+import io.tidegate.load.values.Mark;
 import java.time.ZoneId;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -20,6 +22,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StringType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /** Makes the cells of a row, of CSV or of another text, values of the table's columns. */
 public abstract class CsvRows extends RowReader {
@@ -30,6 +33,17 @@ public abstract class CsvRows extends RowReader {
 
   protected final int width;
   public final LoadRequest.Csv csv;
+  /** What begins a comment; null where there are none. */
+  protected final byte[] comment;
+  /** Whether the first line of a file is a header, and whether the next line is one. */
+  protected final boolean header;
+  protected boolean headerPending;
+  /** Whether texts come from whole files. Otherwise they are lines, and a long one is cut off. */
+  protected final boolean whole;
+  /** The text of this row: {@code line} from {@code start} to {@code end}. */
+  protected byte[] line;
+  protected int start;
+  protected int end;
   /** The cells of this row: {@code bytes} from {@code from} to {@code to}. A cell is null where {@code to} is -1. */
   public final byte[][] bytes;
   public final int[] from;
@@ -51,6 +65,9 @@ public abstract class CsvRows extends RowReader {
     super(columns.size(), pathColumns.length);
     this.columns = columns.fields();
     csv = group.csv();
+    comment = csv.comment() == null ? null : csv.comment().getBytes(UTF_8);
+    header = csv.header();
+    whole = group.whole();
     names = group.names();
     this.rescues = rescues;
     width = names.size();
@@ -78,6 +95,51 @@ public abstract class CsvRows extends RowReader {
     Arrays.stream(places).forEach(unknown::remove);
     Arrays.stream(pathPlaces).forEach(unknown::remove);
     unknownPlaces = unknown.stream().mapToInt(Integer::intValue).toArray();
+  }
+
+  @Override
+  public final void begin(boolean first) {
+    // Set for every file: the flag of the previous file must not remain.
+    headerPending = first && header;
+  }
+
+  /**
+   * Takes the text of a row, without its mark. Returns whether it is all of it: a long line is torn.
+   *
+   * @param dropsReturn whether a carriage return at its end belongs to the end of the line
+   */
+  protected final boolean takeText(UTF8String text, boolean dropsReturn) {
+    if (!whole && text.numBytes() > RecordInput.MAX_LINE_BYTES) {
+      torn = true; // This is only its beginning.
+      return false;
+    }
+    line = text.getBytes();
+    end = dropsReturn && line.length > 0 && line[line.length - 1] == '\r' ? line.length - 1 : line.length;
+    start = Mark.before(line);
+    return true;
+  }
+
+  /** Whether a character is in the text of this row. */
+  protected final boolean has(char character) {
+    for (int at = 0; at < end; at++) {
+      if (line[at] == character) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Whether a mark begins at a place before {@code end}. */
+  protected static boolean isAt(byte[] text, int at, int end, byte[] mark) {
+    if (at >= end || text[at] != mark[0] || end - at < mark.length) {
+      return false;
+    }
+    for (int i = 1; i < mark.length; i++) {
+      if (text[at + i] != mark[i]) {
+        return false;
+      }
+    }
+    return true;
   }
 
   /** Converts the cells. One that its column would change is rescued, or makes the row bad. */

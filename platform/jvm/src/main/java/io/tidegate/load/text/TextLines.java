@@ -8,9 +8,7 @@ import io.tidegate.TidegateException;
 import io.tidegate.TidegateException.Kind;
 import io.tidegate.load.csv.CsvRows;
 import io.tidegate.load.request.LoadRequest;
-import io.tidegate.load.rows.RecordInput;
 import io.tidegate.load.values.Ascii;
-import io.tidegate.load.values.Mark;
 import java.time.ZoneId;
 import java.util.Arrays;
 import java.util.Base64;
@@ -41,17 +39,10 @@ public final class TextLines extends CsvRows {
   private static final byte[] FIELDS = "#Fields:".getBytes(UTF_8);
 
   private final Matcher matcher;
-  private final boolean header;
-  private final byte[] comment;
   private final List<String> names;
-  private final boolean whole;
   /** Whether the column of a cell has times. */
   private final boolean[] times;
 
-  private boolean headerPending;
-  private byte[] line;
-  private int start;
-  private int end;
   private boolean utf8;
 
   public TextLines(LoadRequest.Group group, StructType columns, String[] pathColumns, ZoneId zone) {
@@ -67,10 +58,7 @@ public final class TextLines extends CsvRows {
       throw new TidegateException(
           Kind.BATCH, "`pattern` of the table in lake.yaml has %d groups to Java, for %d columns".formatted(matcher.groupCount(), width));
     }
-    header = csv.header();
     names = group.names();
-    comment = csv.comment() == null ? new byte[0] : csv.comment().getBytes(UTF_8);
-    whole = group.whole();
     times = new boolean[width];
     for (StructField column : columns.fields()) {
       boolean isTime = column.dataType() instanceof TimestampType || column.dataType() instanceof TimestampNTZType;
@@ -81,28 +69,19 @@ public final class TextLines extends CsvRows {
   }
 
   @Override
-  public void begin(boolean first) {
-    headerPending = first && header;
-  }
-
-  @Override
   protected boolean take(InternalRow row) {
     UTF8String text = row.getUTF8String(0);
-    if (!whole && text.numBytes() > RecordInput.MAX_LINE_BYTES) {
-      torn = true; // This is only its beginning.
+    if (!takeText(text, true)) {
       return true;
     }
-    line = text.getBytes();
-    end = line.length > 0 && line[line.length - 1] == '\r' ? line.length - 1 : line.length;
-    start = Mark.before(line);
     if (end <= start) {
       return false;
     }
     boolean ascii = Ascii.is(line);
     // Zero is valid UTF-8, and every other byte of most UTF-16.
-    utf8 = (ascii || text.isValid()) && !hasZero();
-    boolean isComment = comment.length > 0 && begins(comment);
-    boolean isHeader = isComment ? begins(FIELDS) : header && (headerPending || namesFields());
+    utf8 = (ascii || text.isValid()) && !has('\0');
+    boolean isComment = comment != null && isAt(line, start, end, comment);
+    boolean isHeader = isComment ? isAt(line, start, end, FIELDS) : header && (headerPending || namesFields());
     headerPending &= isComment;
     if (isComment || isHeader) {
       // Nobody knows the columns of the rows behind other fields: the file is looked at as a whole.
@@ -115,19 +94,6 @@ public final class TextLines extends CsvRows {
       convert();
     }
     return true;
-  }
-
-  private boolean hasZero() {
-    for (byte character : line) {
-      if (character == 0) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  private boolean begins(byte[] mark) {
-    return end - start >= mark.length && Arrays.equals(line, start, start + mark.length, mark, 0, mark.length);
   }
 
   /** Whether each word begins with a small letter, and one is a column: values look otherwise. */
