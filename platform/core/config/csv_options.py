@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from tidegate.platform.core.config.fields import Model
 from tidegate.platform.core.errors import BadSetting
+from tidegate.platform.core.files.utf_16 import is_utf_16
 
 
 def _checked_encoding(name: str) -> str:
@@ -67,7 +68,7 @@ class CsvOptions(Model):
         """
         if head.startswith(codecs.BOM_UTF8):
             return self.model_copy(update={"encoding": "utf-8"})
-        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) and self.may_misread:
+        if is_utf_16(head) and self.may_misread:
             return self.model_copy(update={"encoding": "utf-16"})
         return self
 

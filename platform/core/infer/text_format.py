@@ -18,6 +18,7 @@ from tidegate.platform.core.errors import BadValue
 from tidegate.platform.core.files.csv_doubts import header_doubt, text_doubts, type_of
 from tidegate.platform.core.files.gzip_members import BrokenGzip, read_beginning
 from tidegate.platform.core.files.text_presets import PRESETS, recognize
+from tidegate.platform.core.files.utf_16 import is_utf_16, utf_16_text
 from tidegate.platform.core.foreign_json import deep_value_end
 from tidegate.platform.core.infer.feeds import is_debezium
 from tidegate.platform.core.infer.file_metadata import StatedColumn, parse_stated_columns
@@ -282,9 +283,9 @@ def _check_names(names: Sequence[str], sniffed: SniffedFile) -> None:
 
 
 def _text(head: bytes, whole: bool, sniffed: SniffedFile) -> str:
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+    if is_utf_16(head):
         sniffed.options["encoding"] = "utf-16"
-        return head[: len(head) & ~1].decode("utf-16", "replace")
+        return utf_16_text(head)
     try:
         # The cut may fall inside a character.
         return codecs.getincrementaldecoder("utf-8-sig")().decode(head, final=whole)

@@ -15,6 +15,7 @@ from tidegate.platform.bronze.prepare.formats.format import Format, Known, Look,
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.errors import Misfit
 from tidegate.platform.core.events.row_queue import ROW_COLUMNS
+from tidegate.platform.core.files.utf_16 import is_utf_16
 from tidegate.platform.core.foreign_json import require_few_levels
 from tidegate.platform.core.json_scanner import TooDeep, json_end
 from tidegate.platform.core.keys.file_format import FORMATS
@@ -28,7 +29,6 @@ from tidegate.platform.lake.spark.delta import Delta
 _MAX_FIRST_LINE_BYTES = 1 << 16
 
 _MAX_UNPACKED_BYTES = 4 << 30
-_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class Json(Format):
@@ -164,11 +164,6 @@ class Utf8(Rewrite):
                 target.write(chunk.encode())
         except (UnicodeDecodeError, UnicodeEncodeError) as error:
             raise Misfit(f"not UTF-16: {error.reason} at byte {error.start}; write it in UTF-8") from error
-
-
-def is_utf_16(head: bytes) -> bool:
-    """Return whether a file begins with a byte order mark of UTF-16."""
-    return head.startswith(_UTF_16)
 
 
 def is_by_line(head: bytes, *, whole: bool) -> bool:

@@ -7,9 +7,10 @@ from typing import Any, BinaryIO
 
 from tidegate.platform.bronze.prepare.formats.csv_files import check_type
 from tidegate.platform.bronze.prepare.formats.format import Format, Known, Look, SourceFile
-from tidegate.platform.bronze.prepare.formats.json_files import Utf8, is_utf_16
+from tidegate.platform.bronze.prepare.formats.json_files import Utf8
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.config.text_options import TextOptions
+from tidegate.platform.core.files.utf_16 import is_utf_16, utf_16_text
 from tidegate.platform.core.keys.file_format import FORMATS
 from tidegate.platform.core.schema.column_types import Field, fold_name
 from tidegate.platform.core.schema.sql_types import parse_sql_type
@@ -27,8 +28,7 @@ class TextLines(Format):
     def look(self, head: bytes, whole: bool, spec: TableSpec) -> Look:
         """Return the columns: those of the pattern, or of the header that the preset has."""
         if is_utf_16(head):
-            text = head[: len(head) & ~1].decode("utf-16", "replace")
-            return Look(_options(spec).names(text.encode()), Utf8())
+            return Look(_options(spec).names(utf_16_text(head).encode()), Utf8())
         return Look(_options(spec).names(head))
 
     def group(self, file: SourceFile) -> Hashable:

@@ -7,8 +7,9 @@ import json
 
 import pytest
 
-from tidegate.platform.bronze.prepare.formats.json_files import Utf8, check_keys, is_by_line, is_utf_16
+from tidegate.platform.bronze.prepare.formats.json_files import Utf8, check_keys, is_by_line
 from tidegate.platform.core.errors import Misfit
+from tidegate.platform.core.files.utf_16 import is_utf_16
 from tidegate.platform.core.schema.column_types import Field
 from tidegate.platform.core.schema.sql_types import parse_sql_type
 
