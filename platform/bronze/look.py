@@ -112,7 +112,7 @@ def _select_manifests(waiting: Sequence[WaitingManifest], max_hints: int) -> lis
     hints = size = 0
     for manifest in waiting[len(ids) :]:
         full = hints + manifest.hints > max_hints or (is_rebuild(manifest.id) and size + manifest.size > BATCH_BYTES)
-        if hints and (full or (ids and is_listed(ids[-1]))):
+        if hints and (full or is_listed(ids[-1])):
             break
         ids.append(manifest.id)
         hints, size = hints + manifest.hints, size + manifest.size

@@ -86,12 +86,12 @@ def _put_back(inbox: TableInbox, batch: Batch, hints: Sequence[Hint]) -> None:
     if waiting.isdisjoint(batch.manifests):
         return
     has_list = any(map(is_listed, batch.manifests))
-    of_list = [hint for hint in hints if has_list and hint.cause == Listed()]
-    others = [hint for hint in hints if not (has_list and hint.cause == Listed())]
+    by_origin: dict[bool, list[Hint]] = {}
+    for hint in hints:
+        by_origin.setdefault(has_list and hint.cause == Listed(), []).append(hint)
     deferred = [
-        Manifest.from_deferred(batch.table, batch.n, batch.digest, some, of_list=some is of_list)
-        for some in (of_list, others)
-        if some
+        Manifest.from_deferred(batch.table, batch.n, batch.digest, some, of_list=of_list)
+        for of_list, some in by_origin.items()
     ]
     inbox.put(manifest for manifest in deferred if manifest.id not in waiting)
 

@@ -111,8 +111,9 @@ class Manifest:
         Args:
             of_list: whether a list of objects named them.
         """
-        first = f"{_LISTED if of_list else ''}{cls.deferred_prefix(n, digest)}"
-        return cls(table, f"{first}{_tally(hints)}", "deferred", tuple(hints))
+        # The digest, because each generation has a batch `n`.
+        first = f"{_LISTED if of_list else ''}{_DEFERRED}{n:020d}-{digest[:8]}"
+        return cls(table, f"{first}-{_tally(hints)}", "deferred", tuple(hints))
 
     @classmethod
     def create_rest(cls, table: str, until: float) -> Manifest:
@@ -125,14 +126,6 @@ class Manifest:
             until: epoch seconds.
         """
         return cls(table, f"{RESTS}{ULID.from_timestamp(until)}-{_tally(())}", "rests", ())
-
-    @staticmethod
-    def deferred_prefix(n: int, digest: str) -> str:
-        """Return the first part of the id of batch `n`'s deferred manifest.
-
-        It contains the digest because each generation has a batch `n`.
-        """
-        return f"{_DEFERRED}{n:020d}-{digest[:8]}-"
 
     def to_json(self) -> str:
         """Return the body of the manifest object."""
