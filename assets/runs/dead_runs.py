@@ -42,7 +42,7 @@ class DeadRuns:
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
         self._jobs, self._timer = frozenset(jobs), timer
-        self._died: set[str] = set()
+        self._free: set[str] = set()
         self._daemon: str | None = None
         #: Launches before this time are not of this daemon and this code server, which now loads its definitions.
         self._since = clock()
@@ -59,15 +59,18 @@ class DeadRuns:
         return self._end_died(instance, locks) + self._end_not_begun(instance, locks, location)
 
     def _end_died(self, instance: dg.DagsterInstance, locks: RunLocks) -> list[str]:
-        before, self._died = self._died, locks.find_died()
-        ended = []
-        for run_id in sorted(before & self._died):
-            # Its lock was free before this is asked, so it cannot end by itself any more.
-            run = instance.get_run_by_id(run_id)
-            if run is not None and run.status in AT_WORK:
-                ended.append(_end(instance, run, _DIED))
-            with suppress(OSError):
-                locks.forget(run_id)
+        free = locks.find_free()
+        seen = sorted(self._free & free.keys())
+        self._free = set(free)
+        if not seen:
+            return []
+        # Their locks were free before this is asked, so they cannot end by themselves any more.
+        at_work = {run.run_id: run for run in instance.get_runs(dg.RunsFilter(run_ids=seen, statuses=AT_WORK))}
+        ended = [_end(instance, run, _DIED) for run_id, run in at_work.items() if free[run_id]]
+        for run_id in seen:
+            if free[run_id] or run_id not in at_work:
+                with suppress(OSError):
+                    locks.forget(run_id)
         return ended
 
     def _end_not_begun(self, instance: dg.DagsterInstance, locks: RunLocks, location: str | None) -> list[str]:

@@ -11,7 +11,7 @@ from tidegate.assets.runs.run_locks import RunLocks
 
 
 class _LockedRun(dg.Executor):
-    """Holds the lock of the run while another executor works.
+    """Takes the lock of the run before another executor works.
 
     The process of the run itself must have the lock. An executor that starts processes would end while its run lives.
 
@@ -34,8 +34,8 @@ class _LockedRun(dg.Executor):
 
     def execute(self, plan_context: Any, execution_plan: Any) -> Iterator[dg.DagsterEvent]:
         """Execute the steps of a run."""
-        with RunLocks.from_root(plan_context.instance.root_directory).hold(plan_context.run_id):
-            yield from self._inner.execute(plan_context, execution_plan)
+        RunLocks.from_root(plan_context.instance.root_directory).hold(plan_context.run_id)
+        yield from self._inner.execute(plan_context, execution_plan)
 
 
 @dg.executor(name="in_process", config_schema=dg.in_process_executor.config_schema.as_field())

@@ -1,8 +1,9 @@
 """Finds the runs that have a live process on this machine. Each run holds a lock on its own file.
 
-The kernel frees the lock when the process ends, however it ends. A process id does not suffice, because another process
-may get the same id later, and in another container the same id is another process. So nobody sends a signal to a run:
-a file asks it to stop, and the run sends the signal to itself.
+The kernel frees the lock when the process ends, however it ends. The process itself neither frees the lock nor removes
+its file: it cannot know whether Dagster has written down its end. A process id does not suffice, because another
+process may get the same id later, and in another container the same id is another process. So nobody sends a signal to
+a run: a file asks it to stop, and the run sends the signal to itself.
 
 A free lock says that a process has ended only where the process had it. So each file names the machine of its process.
 """
@@ -15,8 +16,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import ClassVar
@@ -66,24 +66,26 @@ class RunLocks:
         self._sign(file, run_id, _FORK)
         return True
 
-    @contextmanager
-    def hold(self, run_id: str) -> Iterator[None]:
-        """Lock the run's file for the duration of the context, unless this process has taken it.
+    def hold(self, run_id: str) -> None:
+        """Lock the file of a run until this process ends, unless this process has taken it.
 
         A run that cannot lock its file, for example because the folder cannot be written, works without.
 
         Raises:
             UnavailableError: the run was ended while it began.
         """
-        file = None if self._is_own(run_id) else self._try_lock(run_id)
-        try:
-            yield
-        finally:
-            if file is not None:
-                with suppress(OSError):
-                    self.forget(run_id)
-                self._own.discard((os.getpid(), self._path(run_id)))
+        if self._is_own(run_id):
+            return
+        with suppress(OSError):
+            file = self._open_lock(run_id)  # It stays open: closing it would free the lock.
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if os.pread(file, len(_ENDED) + 1, 0) == _ENDED:
+                    raise UnavailableError("this run was ended before it began: its table has another run")
+                self._sign(file, run_id, _RUN)
+            except BaseException:
                 os.close(file)
+                raise
 
     def interrupt_when_asked(self, run_id: str) -> None:
         """Send SIGINT to the main thread of this process when the run is asked to stop, from a thread of its own."""
@@ -128,22 +130,29 @@ class RunLocks:
         return self._is_own(run_id) or self._read_lock(run_id) is not None
 
     def has_died(self, run_id: str) -> bool:
-        """Return whether the run had a process on this machine that ended without removing its lock file."""
+        """Return whether the run had a process on this machine that has ended."""
+        return self._was_here(run_id) is True
+
+    def find_free(self) -> dict[str, bool]:
+        """Return the runs that had a process and have a free lock, and whether the process was one of this machine."""
+        found = {}
+        with suppress(OSError):
+            for name in [path.name for path in self.folder.iterdir() if path.suffix != _STOP_SUFFIX]:
+                if (here := self._was_here(name)) is not None:
+                    found[name] = here
+        return found
+
+    def _was_here(self, run_id: str) -> bool | None:
+        """Return whether the process of a free lock was one of this machine. None if it is not free, or had none."""
         if self._is_own(run_id):
-            return False
+            return None
         # A lock that is held, or that cannot be asked for, raises: nothing is known of its process.
         with suppress(OSError), self._path(run_id).open("r+b") as file:
             said = file.read()
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return _is_of_this_machine(said) and self._path(run_id).exists()  # It may have been removed meanwhile.
-        return False
-
-    def find_died(self) -> set[str]:
-        """Return the runs that have died (see `has_died`)."""
-        with suppress(OSError):
-            names = [path.name for path in self.folder.iterdir() if path.suffix != _STOP_SUFFIX]
-            return {name for name in names if self.has_died(name)}
-        return set()
+            if self._path(run_id).exists():  # It may have been removed meanwhile.
+                return _is_of_this_machine(said)
+        return None
 
     def interrupt(self, run_id: str) -> bool:
         """Ask the process of a forked run to interrupt itself. Returns whether there is a process."""
@@ -162,20 +171,6 @@ class RunLocks:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
                 return file.read()
-        return None
-
-    def _try_lock(self, run_id: str) -> int | None:
-        with suppress(OSError):
-            file = self._open_lock(run_id)
-            try:
-                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if os.pread(file, len(_ENDED) + 1, 0) == _ENDED:
-                    raise UnavailableError("this run was ended before it began: its table has another run")
-                self._sign(file, run_id, _RUN)
-            except BaseException:
-                os.close(file)
-                raise
-            return file
         return None
 
     def _open_lock(self, run_id: str) -> int:
@@ -209,13 +204,14 @@ def _machine() -> tuple[str, str]:
     return boot, socket.gethostname()
 
 
-def _is_of_this_machine(said: bytes) -> bool:
+def _is_of_this_machine(said: bytes) -> bool | None:
     """Return whether the process that signed a file was one of this machine, before or after its last start.
 
-    A container that was made again has another name, and the boot id of its machine.
+    None if no process signed it: it is empty, or given up. A container that was made again has another name, and the
+    boot id of its machine.
     """
     words = said.decode(errors="replace").split()
     if len(words) != 4:
-        return False  # it is empty, or given up
+        return None
     boot, name = _machine()
     return words[2] == boot != _UNKNOWN_BOOT or words[3] == name

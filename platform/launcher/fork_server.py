@@ -124,10 +124,7 @@ def _run(connection: Connection, launch: Launch) -> None:
     if not locks.take(launch.run_id):
         return  # the launcher took the run back, and starts it in another way
     locks.interrupt_when_asked(launch.run_id)
-    try:
-        api_cli.main(["execute_run", launch.arguments], prog_name="dagster api", standalone_mode=False)
-    finally:
-        locks.forget(launch.run_id)
+    api_cli.main(["execute_run", launch.arguments], prog_name="dagster api", standalone_mode=False)
 
 
 def _report_crash(launch: Launch, exit_code: int) -> None:

@@ -4043,7 +4043,7 @@ MUTANTS = (
     Mutant(
         "a run whose lock cannot be asked for is taken for dead",
         3,
-        "RunLocks.has_died",
+        "RunLocks._was_here",
         "            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)\n",
         "            pass\n",
         (
@@ -4053,7 +4053,7 @@ MUTANTS = (
     Mutant(
         "a run that was ended while it began works all the same",
         3,
-        "RunLocks._try_lock",
+        "RunLocks.hold",
         "== _ENDED",
         "== b''",
         ("tests/unit/assets/runs/test_dead_runs.py::test_a_run_that_begins_while_it_is_ended_does_not_work",),

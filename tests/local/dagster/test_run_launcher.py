@@ -153,7 +153,7 @@ def test_a_run_whose_process_dies_fails_and_says_of_what(scene: Scene) -> None:
     run_id = scene.launch("crashes")
     assert scene.ends(run_id, dg.DagsterRunStatus.FAILURE)
     assert "terminated by signal 9 (SIGKILL)" in scene.lines(run_id)
-    assert eventually(lambda: not any(scene.launcher._locks.folder.iterdir()))
+    assert eventually(lambda: not (scene.launcher._locks.folder / run_id).exists())
 
 
 def test_a_run_is_interrupted_where_it_hangs(scene: Scene) -> None:

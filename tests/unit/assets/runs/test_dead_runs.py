@@ -29,12 +29,12 @@ Status = dg.DagsterRunStatus
 #: A run at work, and what it becomes when it is ended.
 ENDS_AS = {Status.STARTING: Status.FAILURE, Status.STARTED: Status.FAILURE, Status.CANCELING: Status.CANCELED}
 HERE, BOOT = "this-machine", "boot-2"
-#: What the file of a run may have, and whether a process of this machine wrote it. None: there is no file.
-FILES: Mapping[str | None, bool] = {
-    None: False,
-    "": False,
-    "given up\n": False,
-    "{pid}\n": False,  # of a version that named no machine
+#: What the file of a run may have, and whether a process of this machine wrote it. None: no process did.
+FILES: Mapping[str | None, bool | None] = {
+    None: None,
+    "": None,
+    "given up\n": None,
+    "{pid}\n": None,  # of a version that named no machine
     "run {pid} boot-2 this-machine\n": True,
     "fork {pid} boot-2 this-machine\n": True,
     "run {pid} boot-2 another-container\n": True,
@@ -117,9 +117,10 @@ def test_a_run_is_ended_if_its_process_died_on_this_machine_and_never_otherwise(
         assert all(status(instance, run_id) is before for run_id, (before, _, _) in runs.items())
         lines = dead.end(instance, "tidegate")
         for run_id, (before, file, alive) in runs.items():
-            died = FILES[file] and not alive
+            died = FILES[file] is True and not alive
+            forgotten = died or (FILES[file] is False and not alive and before not in ENDS_AS)
             assert status(instance, run_id) is (ENDS_AS.get(before, before) if died else before), (before, file, alive)
-            assert (locks.folder / run_id).exists() is (file is not None and not died), (before, file, alive)
+            assert (locks.folder / run_id).exists() is (file is not None and not forgotten), (before, file, alive)
             assert any(run_id in line for line in lines) is (died and before in ENDS_AS)
         assert dead.end(instance, "tidegate") == []
 
@@ -134,6 +135,27 @@ def test_a_run_that_its_code_server_ended_is_not_ended_again(instance: dg.Dagste
     assert dead.end(instance, "tidegate") == []
     failed = instance.get_records_for_run(run.run_id, of_type=dg.DagsterEventType.RUN_FAILURE).records
     assert ["signal 9" in str(each.event_log_entry.dagster_event) for each in failed] == [True]
+    assert not list(locks.folder.iterdir())
+
+
+def test_a_run_that_ended_leaves_no_file_and_one_whose_end_nobody_wrote_down_is_ended(
+    instance: dg.DagsterInstance, tmp_path: Path
+) -> None:
+    """Dagster's process of a run ends with 0 even if it could not write down the failure of the run."""
+    locks, dead = RunLocks.from_root(instance.root_directory), DeadRuns(["job"])
+    runs = {create(instance, before): before for before in (Status.STARTED, Status.SUCCESS)}
+    launch = "from tidegate.platform.launcher import fork_server as s; s.api_cli.main = lambda *_, **__: None; " + (
+        "import sys, multiprocessing as m; from pathlib import Path; "
+        "s._run(m.Pipe()[0], s.Launch(sys.argv[1], '', Path(sys.argv[2])))"
+    )
+    for run_id in runs:
+        subprocess.run([sys.executable, "-c", launch, run_id, str(locks.folder)], check=True, timeout=60)
+        file = locks.folder / run_id
+        assert file.exists()
+        file.write_text(f"fork 1 {BOOT} {HERE}\n")
+    dead.end(instance, "tidegate")
+    dead.end(instance, "tidegate")
+    assert [status(instance, run_id) for run_id in runs] == [Status.FAILURE, Status.SUCCESS]
     assert not list(locks.folder.iterdir())
 
 
@@ -257,14 +279,14 @@ def test_machines_that_cannot_read_their_boot_id_are_not_one(
     locks.folder.mkdir()
     for name in (HERE, "another-machine"):
         (locks.folder / name).write_text(f"run 1 - {name}\n")
-    assert locks.find_died() == {HERE}
+    assert locks.find_free() == {HERE: True, "another-machine": False}
 
 
 def test_a_run_that_begins_while_it_is_ended_does_not_work(instance: dg.DagsterInstance) -> None:
     locks = RunLocks.from_root(instance.root_directory)
     assert locks.end("late")
-    with pytest.raises(UnavailableError, match="was ended before it began"), locks.hold("late"):
-        raise AssertionError("it works")
+    with pytest.raises(UnavailableError, match="was ended before it began"):
+        locks.hold("late")
     assert not locks.take("late")
     with held([locks.folder / "late"]):
         assert not locks.end("late")
@@ -291,7 +313,4 @@ def test_a_lock_that_cannot_be_asked_for_ends_no_run_and_fails_none(
         dead = DeadRuns(["job"])
         assert dead.end(instance, "tidegate") + dead.end(instance, "tidegate") == []
         assert status(instance, run_id) is Status.STARTED
-    worked = False
-    with locks.hold("another"):
-        worked = True
-    assert worked
+    locks.hold("another")

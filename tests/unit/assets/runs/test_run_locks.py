@@ -116,21 +116,18 @@ def test_an_empty_file_that_is_locked_is_a_run_about_to_say_who_it_is(tmp_path: 
         assert (locks.pid("run"), locks.has_died("run")) == (None, False)
 
 
-def test_a_run_that_was_not_forked_has_a_lock_while_it_works_and_no_process_that_can_be_asked_to_stop(
-    tmp_path: Path,
-) -> None:
+def test_a_run_that_was_not_forked_has_a_lock_and_no_process_that_can_be_asked_to_stop(tmp_path: Path) -> None:
     locks = RunLocks(tmp_path / "locks")
-    with locks.hold("run"), locks.hold("run"):
-        # Each question opens the file. To close it in this process would free the lock.
-        assert (locks.is_held("run"), locks.has_died("run"), locks.find_died()) == (True, False, set())
-        asked = subprocess.run([sys.executable, "-c", ASKS, str(locks.folder)], env=environment(), capture_output=True)
-        assert asked.stdout.decode().split() == ["True", "False", "None", "False"]
-    assert not locks.is_held("run")
-    assert not list(locks.folder.iterdir())
+    locks.hold("run")
+    locks.hold("run")
+    # Each question opens the file. To close it in this process would free the lock.
+    assert (locks.is_held("run"), locks.has_died("run"), locks.find_free()) == (True, False, {})
+    asked = subprocess.run([sys.executable, "-c", ASKS, str(locks.folder)], env=environment(), capture_output=True)
+    assert asked.stdout.decode().split() == ["True", "False", "None", "False"]
 
 
-def test_a_fork_keeps_its_lock_when_its_executor_has_ended(tmp_path: Path) -> None:
-    source = HOLDER.replace("if os.fork()", 'with RunLocks(Path(sys.argv[1])).hold("run"): pass\nif os.fork()')
+def test_a_fork_keeps_its_lock_when_its_executor_asks_for_it(tmp_path: Path) -> None:
+    source = HOLDER.replace("if os.fork()", 'RunLocks(Path(sys.argv[1])).hold("run")\nif os.fork()')
     with holder(tmp_path, source) as process:
         assert RunLocks(tmp_path).pid("run") == process.pid
 
@@ -138,17 +135,17 @@ def test_a_fork_keeps_its_lock_when_its_executor_has_ended(tmp_path: Path) -> No
 def test_a_run_works_without_a_lock_where_it_can_have_none(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     nowhere = RunLocks(tmp_path / "file")
-    with nowhere.hold("run"):
-        assert (nowhere.is_held("run"), nowhere.find_died()) == (False, set())
-    with holder(tmp_path), RunLocks(tmp_path).hold("run"):
-        assert (tmp_path / "run").exists()
-    assert RunLocks(tmp_path).find_died() == {"run"}, "the lock is that of the other process"
+    nowhere.hold("run")
+    assert (nowhere.is_held("run"), nowhere.find_free()) == (False, {})
+    with holder(tmp_path):
+        RunLocks(tmp_path).hold("run")
+    assert RunLocks(tmp_path).find_free() == {"run": True}, "the lock is that of the other process"
 
 
-def test_the_executor_of_a_run_holds_its_lock(tmp_path: Path) -> None:
+def test_the_executor_of_a_run_takes_its_lock_for_as_long_as_its_process_lives(tmp_path: Path) -> None:
     with dg.DagsterInstance.ephemeral(str(tmp_path)) as instance:
         locks = RunLocks.from_root(instance.root_directory)
         with dg.execute_job(dg.reconstructable(looks), instance) as result:
             assert result.success
             assert result.output_for_node("look") is True
-        assert not list(locks.folder.iterdir())
+        assert locks.is_held(result.run_id), "only Dagster knows whether the end of the run was written down"
