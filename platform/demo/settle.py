@@ -15,6 +15,8 @@ from tidegate.platform.silver.pending_merge import pending_merge
 
 #: Seconds between two checks. It is longer where a check costs queries that would delay the runs.
 _PAUSE, _PAUSE_AFTER_SPARK = 0.5, 2.0
+#: Runs under way that an error names.
+_MAX_RUNS = 5
 
 
 def wait_settled(
@@ -58,7 +60,9 @@ def wait_settled(
             pause = _PAUSE_AFTER_SPARK
         show(left, max(accounted, 0))
         time.sleep(pause)
-    raise UnavailableError(f"not settled within {deadline:.0f} s: {left}. Look at the runs in the UI and at the logs")
+    runs = instance.get_runs(dg.RunsFilter(statuses=ACTIVE), limit=_MAX_RUNS)
+    named = "".join(f"; run {run.run_id} of {run.job_name} is {run.status.value}" for run in runs)
+    raise UnavailableError(f"not settled within {deadline:.0f} s: {left}{named}. Look at the UI and at the logs")
 
 
 def _describe_pending(lake: Lake, instance: dg.DagsterInstance) -> str | None:

@@ -13,7 +13,7 @@ from tests.support.log_store.delta_log import DeltaLog
 from tests.support.log_store.delta_rs import CLASSIC, CURRENT, start
 from tests.support.servers.shore import DEADLINE, Shore
 
-#: Commits that each of the writers makes in a table.
+#: Commits that each of the writers makes in a table at least. They write until each delta-rs has lost a race.
 EACH = 8
 
 
@@ -23,7 +23,7 @@ def test_every_acknowledged_row_is_there_once_with_writers_of_both_kinds(python:
     others = [start(shore, python, table, name) for name in ("first", "second")]
     acknowledged = []
     end = time.monotonic() + DEADLINE
-    while len(acknowledged) < EACH or any(len(other.said("ack")) < EACH for other in others):
+    while len(acknowledged) < EACH or any(len(other.said("ack")) < EACH or not other.said("lost") for other in others):
         assert time.monotonic() < end, [other.outcomes.read_text() for other in others]
         row = f"spark-{len(acknowledged)}"
         shore.append(table, row)
@@ -38,7 +38,6 @@ def test_every_acknowledged_row_is_there_once_with_writers_of_both_kinds(python:
     assert len(commits) == len(acknowledged) + 1, "an acknowledged row is not a commit, or a refused one is"
     changes = sum(author != other for author, other in pairwise(authors))
     assert changes >= 0.2 * len(commits), f"they hardly met: {authors}"
-    assert all(other.said("lost") for other in others), "a delta-rs writer never lost a race"
     behind = [n for n, commit in enumerate(commits) if n and commit.get("readVersion", n - 1) < n - 1]
     assert behind, "Spark never lost a race"
     assert {other.said("version")[0] for other in others} == {"1.6.0" if python == CLASSIC else version("deltalake")}
