@@ -4051,6 +4051,24 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "the last channel of a process is closed while a thread wants the GIL",
+        11,
+        "channel_builder",
+        "    _keep_threads(os.getpid())\n",
+        "",
+        ("tests/unit/platform/lake/spark/test_session.py::test_no_channel_that_is_closed_is_the_last_of_its_process",),
+    ),
+    Mutant(
+        "the files of runs that ended on other machines are never removed",
+        3,
+        "DeadRuns._end_died",
+        "free[run_id] or run_id not in at_work",
+        "free[run_id]",
+        (
+            "tests/unit/assets/runs/test_dead_runs.py::test_a_run_is_ended_if_its_process_died_on_this_machine_and_never_otherwise",
+        ),
+    ),
+    Mutant(
         "a run that was ended while it began works all the same",
         3,
         "RunLocks.hold",

@@ -8,6 +8,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from threading import Event, Thread
 from typing import cast
 
@@ -42,10 +43,21 @@ def channel_builder(remote: SparkRemote) -> DefaultChannelBuilder:
     Raises:
         SparkUnreachable: the token cannot be read now.
     """
+    _keep_threads(os.getpid())
     builder = DefaultChannelBuilder(remote.url)
     if builder.host in _LOOPBACK:
         builder.setChannelOption("grpc.enable_http_proxy", 0)
     return builder
+
+
+@cache
+def _keep_threads(_process: int) -> grpc.Channel:
+    """Return a channel that is never called and never closed.
+
+    Whoever closes the last channel of a process waits for gRPC's threads to end, and holds the GIL meanwhile (grpcio
+    1.85.1). The thread that releases the token of a channel that was closed before needs the GIL: the process hangs.
+    """
+    return grpc.insecure_channel("localhost:1")
 
 
 def probe(remote: SparkRemote, deadline: float = 5.0) -> str:

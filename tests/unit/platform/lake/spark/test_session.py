@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import select
 import socket
+import subprocess
+import sys
 from threading import Event
 from typing import Any
 from unittest.mock import MagicMock
@@ -80,6 +82,30 @@ def test_what_takes_too_long_is_ended_again_and_again_and_nothing_after_it(monke
 def test_a_server_of_this_machine_is_not_asked_by_way_of_a_proxy(host: str, directly: bool) -> None:
     builder = session.channel_builder(SparkRemote.parse(f"sc://{host}:15002", "secret"))
     assert (("grpc.enable_http_proxy", 0) in builder._channel_options) is directly
+
+
+#: Opens a channel to a port, calls it, closes it, and prints the threads that are left a second later.
+CLOSES = """
+import sys, time
+from pathlib import Path
+from tidegate.platform.lake.spark.remote import SparkRemote
+from tidegate.platform.lake.spark.session import channel_builder
+with channel_builder(SparkRemote(f"sc://localhost:{sys.argv[1]}/;token=secret")).toChannel() as channel:
+    try:
+        channel.unary_unary("/any/method")(b"", timeout=10)
+    except Exception as error:
+        assert "UNAVAILABLE" in str(error), error
+time.sleep(1)
+print(*((thread / "comm").read_text().strip() for thread in Path("/proc/self/task").iterdir()))
+"""
+
+
+def test_no_channel_that_is_closed_is_the_last_of_its_process() -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        asked = [sys.executable, "-c", CLOSES, str(closed.getsockname()[1])]
+        left = subprocess.run(asked, stdout=subprocess.PIPE, text=True, timeout=60, check=True).stdout
+    assert "event_engine" in left.split(), "the process waited for gRPC's threads, with the GIL"
 
 
 def test_a_proxy_that_leads_to_everything_is_not_asked_for_loopback(monkeypatch: pytest.MonkeyPatch) -> None:
