@@ -82,9 +82,10 @@ image: wheels ## Build the image without Docker, and bring a file to silver in i
 smoke: $(BIN)/.dev $(DIST)/spark-classes.jsa ## Run the fast tests, and one file through the real pipeline: minutes
 	$(BIN)/python -m pytest $(PARALLEL) tests/unit tests/spark/commands/test_docs.py $(ARGS)
 
-matrix: $(OLDEST_DAGSTER)/.installed ## Run the tests that concern Dagster with the oldest one, and the fast tests with each Python that is found: minutes
+matrix: $(OLDEST_DAGSTER)/.installed ready-to-test ## Run the tests that concern Dagster with the oldest one, the fast tests with each Python that is found, and the faults without DynamoDB: minutes
 	$(OLDEST_DAGSTER)/bin/python -m pytest $(PARALLEL) $(DAGSTER_TESTS) $(ARGS)
 	$(BIN)/python -m tests.matrix $(ARGS)
+	$(BIN)/python -m pytest $(PARALLEL) tests/faults --commits s3 $(ARGS)
 	@$(MAKE) --no-print-directory spark-4.1
 	@$(MAKE) --no-print-directory machines image
 

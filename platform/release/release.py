@@ -91,8 +91,11 @@ def problems(root: Path, version: str) -> Iterator[str]:
         yield f"this commit has no tag of a version: run `git tag v{version}`, or check out the tag"
     elif tags != [f"v{version}"]:
         yield f"this commit has the tag {' and '.join(tags)}, and the package has the version {version}: correct one"
-    if notes((root / "CHANGELOG.md").read_text(encoding="utf-8"), version) is None:
+    changelog = (root / "CHANGELOG.md").read_text(encoding="utf-8")
+    if notes(changelog, version) is None:
         yield f"CHANGELOG.md has no section `## {version}`: move what is released there from Unreleased"
+    elif (notes(changelog, "Unreleased") or "").strip():
+        yield f"CHANGELOG.md has changes in Unreleased, which this commit has: move them to `## {version}`"
 
 
 def notes(changelog: str, version: str) -> str | None:

@@ -30,7 +30,7 @@ from tidegate.platform.release.release import (
     sums,
 )
 
-CHANGELOG = "# Changelog\n\n## Unreleased\n\n- later\n\n## 1.2.0\n\n### Added\n\n- a\n\n## 1.1.0\n\n- b\n"
+CHANGELOG = "# Changelog\n\n## Unreleased\n\n## 1.2.0\n\n### Added\n\n- a\n\n## 1.1.0\n\n- b\n"
 
 
 def _git(root: Path, *arguments: str) -> None:
@@ -61,6 +61,14 @@ def test_changes_that_no_commit_has_are_refused(root: Path) -> None:
     (root / "CHANGELOG.md").write_text(f"{CHANGELOG}\n")
     (found,) = problems(root, "1.2.0")
     assert "CHANGELOG.md for one" in found
+
+
+def test_what_is_released_is_in_the_notes_of_the_release(root: Path) -> None:
+    (root / "CHANGELOG.md").write_text(CHANGELOG.replace("## Unreleased\n", "## Unreleased\n\n- later\n"))
+    _git(root, "commit", "-q", "-a", "--amend", "-m", "first")
+    _git(root, "tag", "-f", "v1.2.0")
+    (found,) = problems(root, "1.2.0")
+    assert found == "CHANGELOG.md has changes in Unreleased, which this commit has: move them to `## 1.2.0`"
 
 
 def test_a_commit_without_the_tag_and_a_tag_of_another_version_are_refused(root: Path) -> None:
