@@ -248,6 +248,17 @@ def release(session: SparkSession, remote: SparkRemote, deadline: float = 5.0) -
     connected.stop()
 
 
+class _OwnSession(ConnectSession):
+    """A session that its owner closes, and never Python's garbage collector.
+
+    PySpark's own waits for its calls wherever it is collected. In 4.1 that may be the thread of one of these calls,
+    which then waits for itself.
+    """
+
+    def __del__(self) -> None:
+        """Do nothing."""
+
+
 def own_session(remote: SparkRemote) -> SparkSession:
     """Return a new session, which the caller closes.
 
@@ -258,7 +269,7 @@ def own_session(remote: SparkRemote) -> SparkSession:
         SparkUnreachable: see `hide_token_in_errors`.
     """
     with hide_token_in_errors(remote):
-        session = ConnectSession(connection=channel_builder(remote))
+        session = _OwnSession(connection=channel_builder(remote))
     # PySpark's builder sets it. Without it, `pyspark.sql.functions` look for a JVM in this process.
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
     return cast(SparkSession, session)
