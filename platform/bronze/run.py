@@ -120,7 +120,7 @@ def run_table(table: Table, options: RunOptions, listener: RunListener | None = 
             break  # Every hint was deferred, because S3 does not answer. Another attempt now would be in vain.
     if done:
         _compact(present, [result.batch for result in done], listener.log)
-    if any(result.batch.create or result.batch.evolve for result in done):
+    if any(result.batch.create or result.batch.adopt or result.batch.evolve for result in done):
         sync_table(table.lake, table.table_key, listener.log)
     return done
 

@@ -22,6 +22,7 @@ from tidegate.platform.cli.answers.inventory import (
     UploadsAnswer,
 )
 from tidegate.platform.cli.answers.plans import (
+    AdoptAnswer,
     CatalogSyncAnswer,
     DropAnswer,
     EnableAnswer,
@@ -42,6 +43,7 @@ from tidegate.platform.cli.commands.why import WhyAnswer
 
 #: What each command prints with `--json`.
 ANSWERS: Mapping[str, type[BaseModel]] = {
+    "adopt": AdoptAnswer,
     "catalog readers": ReadersAnswer,
     "catalog sync": CatalogSyncAnswer,
     "check": FindingsAnswer,

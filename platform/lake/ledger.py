@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -12,10 +12,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql import functions as F
 
-from tidegate.platform.core.bronze.batch import Batch
+from tidegate.platform.core.bronze.batch import Adopt, Batch
 from tidegate.platform.core.bronze.ledger import (
     COLUMNS,
     COUNTS,
+    ENTERED,
     Cause,
     Effort,
     Header,
@@ -40,6 +41,8 @@ from tidegate.platform.lake.spark.session import command
 _HEADER, _STATE = list(columns_of(Header)), list(columns_of(LastState))
 #: Up to this many keys, a query lists them; more are sent as a table.
 _LISTED_KEYS = 1000
+#: Rows of one data file of a ledger that an adoption begins.
+_SEED_ROWS_OF_FILE = 100_000
 
 
 @dataclass(frozen=True)
@@ -189,8 +192,7 @@ class Ledger:
         """Return the query of every key's last state and the time of its record, as of a ledger version."""
         if version < 0:
             columns = {"key": "STRING", **columns_of(LastState), "recorded_at": "TIMESTAMP"}
-            ddl = ", ".join(f"{name} {kind}" for name, kind in columns.items())
-            return self._delta.session.createDataFrame([], ddl)
+            return self._delta.session.createDataFrame([], _ddl(columns))
         last = F.max_by(F.struct(*_STATE, "recorded_at"), F.struct("n", "position")).alias("last")
         found: DataFrame = self.rows(version).where(state_change_condition()).groupBy("key").agg(last)
         return found.select("key", "last.*")
@@ -219,8 +221,7 @@ class Ledger:
 
     def committed_rows(self, version: int) -> DataFrame:
         """Return the query of the records of the objects that entered bronze, as of a ledger version that exists."""
-        entered = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
-        rows: DataFrame = self.rows(version).where(entered)
+        rows: DataFrame = self.rows(version).where(ENTERED)
         return rows
 
     def waiting_datasets(self, version: int, signals: str, max_signals: int) -> WaitingDatasets:
@@ -289,6 +290,10 @@ class Ledger:
         rows: list[dict[str, Any]] = [
             {**vars(stamp), **vars(header), **vars(effort), "reason": shorten_reason(landed.reason)}
         ]
+        if batch.adopt:
+            self._create()
+            self._append_seed(batch.adopt, stamp, rows[0])
+            return
         if landed.outcome == "committed":
             rows += [
                 {**vars(replace(stamp, kind="row", position=position)), **row}
@@ -299,8 +304,32 @@ class Ledger:
         self._add_columns()
         self._delta.append(self.location, rows, self._app_id, batch.n, self._seen)
 
+    def _append_seed(self, adopt: Adopt, stamp: Stamp, header: dict[str, Any]) -> None:
+        """Record an adoption: its header, and the rows of the objects that were there before, in one append."""
+        if self.clock().n >= stamp.n:
+            return
+        session = self._delta.session
+        found = session.read.parquet(adopt.seed)
+        if (count := found.count()) != adopt.rows:
+            raise DataError(
+                f"{adopt.seed} has {count} of the {adopt.rows} rows with which the ledger begins: restore its objects"
+            )
+        values = {**vars(replace(stamp, kind="row")), "recorded_at": None, "position": None}
+        known = {name: F.lit(value) for name, value in values.items() if value is not None}
+        rows = found.withColumns({**known, "recorded_at": F.timestamp_micros(F.lit(stamp.recorded_at))})
+        plain = {name: kind.replace("TIMESTAMP", "BIGINT") for name, kind in COLUMNS.items()}
+        head = session.createDataFrame([tuple(header.get(name) for name in plain)], _ddl(plain))
+        head = head.withColumn("recorded_at", F.timestamp_micros("recorded_at"))
+        head = head.withColumn("event_time", F.timestamp_micros("event_time"))
+        both = rows.unionByName(head, allowMissingColumns=True)
+        cast = both.select(*(F.col(name).cast(kind) for name, kind in COLUMNS.items()))
+        # A run reads the files that may have its keys.
+        parted = cast.repartitionByRange(1 + adopt.rows // _SEED_ROWS_OF_FILE, "key").sortWithinPartitions("key")
+        writer = parted.write.format("delta").mode("append")
+        writer.option("txnAppId", self._app_id).option("txnVersion", str(stamp.n)).save(self.location)
+
     def _create(self) -> None:
-        ddl = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+        ddl = _ddl(COLUMNS)
         try:
             command(
                 self._delta.session,
@@ -329,7 +358,7 @@ class Ledger:
             self.clock()
         if not self._lacking:
             return
-        ddl = ", ".join(f"{name} {COLUMNS[name]}" for name in self._lacking)
+        ddl = _ddl({name: COLUMNS[name] for name in self._lacking})
         try:
             command(self._delta.session, f"ALTER TABLE {delta_table(self.location)} ADD COLUMNS ({ddl})")
         except PySparkException:
@@ -372,6 +401,10 @@ def _missing_columns(state: TableState) -> list[str]:
 def _require_known_columns(location: str, state: TableState) -> None:
     # What this version appends would have nothing in such a column.
     require_known({field.name: field for field in state.schema.fields}, COLUMNS, f"a row of the ledger {location}")
+
+
+def _ddl(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {kind}" for name, kind in columns.items())
 
 
 def _state(row: Row) -> LastState:

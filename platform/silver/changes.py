@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.birth import Birth
-from tidegate.platform.core.bronze.ledger import Status
+from tidegate.platform.core.bronze.ledger import ENTERED, Status
 from tidegate.platform.core.bronze.volume import volume, volume_metadata
 from tidegate.platform.core.errors import BadValue, DataError
 from tidegate.platform.core.keys.log_paths import COPIES
@@ -145,7 +145,7 @@ def _select_changes(delta: Delta, work: PendingMerge, views: ExitStack) -> Chang
     if first and (work.n > _MAX_FIRST_BATCHES or work.bronze.files > _MAX_FIRST_FILES):
         return _join_ledger(delta, work, birth, views, 0, first, upto=_first_step(delta, work))
     n, batches = _step(work.table.batches, work.table.table_key, mark, work.n)
-    if first and n < work.n:
+    if first and (n < work.n or any(batch.adopt for batch in batches)):
         return _join_ledger(delta, work, birth, views, 0, first, upto=_first_step(delta, work))
     # A batch without hints took persons' rows out of bronze. The rows that it wrote again came with earlier batches.
     removed = first is None and any(batch.removes and batch.rows and batch.n > work.settled for batch in batches)
@@ -219,7 +219,7 @@ def _first_step(delta: Delta, work: PendingMerge) -> int:
 
 def _batch_sizes(delta: Delta, ledger: RecordedLedger) -> list[tuple[int, int, int]]:
     """Return the numbers of the first batches in the ledger, each with the files and bytes that it brought."""
-    committed = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
+    committed = F.expr(ENTERED)
     batches = ledger.rows(delta, 0).groupBy("n").agg(
         F.count_if(committed).alias("files"), F.sum(F.when(committed, F.col("size"))).alias("bytes")
     )  # fmt: skip
@@ -300,7 +300,7 @@ def _registered_rows(
     gone = _count_gone_files(delta, work, live, after)
     if gone:
         return _all_rows(delta, birth), _describe_missing(gone)
-    files = work.ledger.state_changes(delta, after).where(F.col("status") == str(Status.COMMITTED))
+    files = work.ledger.state_changes(delta, after).where(ENTERED)
     # A later batch may have added a key again that was removed.
     numbers = files.select(_places(work.table.key), "n").groupBy("_tidegate_key").agg(F.max("n").alias("_tidegate_n"))
     numbers = numbers.where(F.col("_tidegate_n") <= upto)
@@ -346,9 +346,9 @@ def _describe_missing(files: int) -> str | None:
 
 def _count_gone_files(delta: Delta, work: PendingMerge, live: DataFrame, after: int) -> int:
     """Return how many files of the batches are not live although they are committed in the ledger."""
-    last = F.max_by(F.struct("status", "etag", "n"), F.struct("n", "position")).alias("last")
+    last = F.max_by(F.struct("kind", "status", "cause", "etag", "n"), F.struct("n", "position")).alias("last")
     decided = work.ledger.state_changes(delta, 0).groupBy("key").agg(last).select("key", "last.*")
-    wanted = decided.where((F.col("status") == str(Status.COMMITTED)) & (F.col("n") > after))
+    wanted = decided.where(ENTERED).where(F.col("n") > after)
     here = wanted.select("key", _places(work.table.key)).join(live, "_tidegate_key")
     return wanted.join(here, "key", "left_anti").count()
 
@@ -367,7 +367,7 @@ def _places(key: TableKey) -> Column:
 
 def _volume(delta: Delta, ledger: RecordedLedger, after: int, upto: int) -> tuple[int, dict[str, int | float]]:
     """Return the number of committed batches after `after` up to `upto`, and what they brought, as metadata."""
-    committed = (F.col("kind") == "row") & (F.col("status") == str(Status.COMMITTED))
+    committed = F.expr(ENTERED)
     landed = (F.col("kind") == "header") & (F.col("outcome") == "committed")
     (sums,) = (
         ledger.rows(delta, after, upto)

@@ -44,6 +44,56 @@ class ResetAnswer(Answer):
     """Number of these rows. Unless it is 0, a reset needs `--accept-loss`."""
 
 
+class AdoptShareAnswer(Answer):
+    """Some of the objects that the prefix or the log has."""
+
+    objects: int
+    """Number of objects."""
+    bytes: int
+    """Their bytes."""
+    rows: int
+    """Rows of them that readers of the table see, by the statistics of the log."""
+    fitting: int
+    """Number of objects among them that a registered table can have."""
+
+
+class AdoptAnswer(Answer):
+    """The plan of an adoption."""
+
+    table: str
+    """SQL name of the table afterwards."""
+    key: str
+    """Table key."""
+    location: str
+    """URI of the Delta table."""
+    version: int
+    """Its version."""
+    adopted: bool
+    """Whether the lake has the table already, so that nothing is left to do."""
+    features: tuple[str, ...]
+    """Features of its protocol."""
+    columns: str
+    """Its columns, as in SQL."""
+    partition_columns: tuple[str, ...]
+    """Columns whose values come from folders."""
+    properties: dict[str, str]
+    """Its properties."""
+    refusals: tuple[str, ...]
+    """Why it cannot be adopted, each with the remedy. Empty if it can."""
+    kept: tuple[str, ...]
+    """What stays as it is."""
+    live: AdoptShareAnswer
+    """Live files: events of them are duplicates afterwards."""
+    left: AdoptShareAnswer
+    """Objects whose rows left the table: they never enter again with these bytes."""
+    gone: AdoptShareAnswer
+    """Files that only the log still names."""
+    others: AdoptShareAnswer
+    """Objects that the log does not name. They are quarantined, or enter with `--enter`."""
+    recent_commits: int
+    """Number of commits of the last 15 minutes."""
+
+
 class BronzeRebuildAnswer(Answer):
     """The plan of a rebuild of a loaded table."""
 

@@ -34,6 +34,25 @@ def reset(
 
 
 @changes.command()
+def adopt(
+    table: Annotated[
+        str, typer.Argument(help="SQL name, key or s3:// prefix of the table.", autocompletion=table_names)
+    ],
+    yes: ApplyChange = False,
+    enter: Annotated[
+        bool, typer.Option("--enter", help="Let objects enter that the table's log does not name.")
+    ] = False,
+    lake: LakeFile = None,
+    home: RunningHome = None,
+    as_json: PlanAsJson = False,
+) -> None:
+    """Take over a Delta table that oxbow, delta-rs or Spark made below the table's prefix. No file is read twice."""
+    from tidegate.platform.cli.commands.adopt import run_adopt
+
+    run_adopt(command_console(), table, lake, home, yes=yes, enter=enter, as_json=as_json)
+
+
+@changes.command()
 def rebuild(
     table: Annotated[
         str,

@@ -110,6 +110,21 @@ class Create:
 
 
 @dataclass(frozen=True)
+class Adopt:
+    """The taking over of a table of others, at the batch's `after_version`, by the first batch of a generation.
+
+    Attributes:
+        properties: Delta table properties that it gets.
+        seed: `s3a://` URI of a folder with the ledger rows of the objects that were there before, as Parquet.
+        rows: number of these rows.
+    """
+
+    properties: dict[str, str]
+    seed: str
+    rows: int
+
+
+@dataclass(frozen=True)
 class Evolve:
     """New columns, added in the batch whose files have them.
 
@@ -186,6 +201,7 @@ class Batch:
     removes: tuple[Remove, ...] = ()
     deferred: tuple[Hint, ...] = ()
     create: Create | None = None
+    adopt: Adopt | None = None
     evolve: Evolve | None = None
     objects: tuple[OutputObject, ...] = ()
     columns: TableSchema | None = None
@@ -253,11 +269,13 @@ class Batch:
             require_format(body.pop("format"), FORMAT)
             body.pop("app_id")
             create, evolve, columns = body["create"], body.get("evolve"), body.get("columns")
+            adopt = body.get("adopt")
             batch = read_members(
                 cls,
                 body,
                 "a batch",
                 create=create and Create.from_dict(create),
+                adopt=adopt and read_members(Adopt, adopt, "an adoption"),
                 evolve=evolve and Evolve.from_dict(evolve),
                 manifests=tuple(body["manifests"]),
                 rows=tuple(LedgerRow.from_dict(row) for row in body["rows"]),
@@ -287,6 +305,7 @@ class Batch:
             "after_version": self.after_version,
             "create": self.create and self.create.to_dict(),
             # Omitted when unset, so that batches written by older versions keep their digest.
+            **({"adopt": vars(self.adopt)} if self.adopt else {}),
             **({"evolve": self.evolve.to_dict()} if self.evolve else {}),
             **({"objects": [vars(item) for item in self.objects]} if self.objects else {}),
             **({"columns": _columns(self.columns)} if self.columns else {}),

@@ -35,6 +35,7 @@ class Status(StrEnum):
     QUARANTINED = "quarantined"
     MOVED = "moved"
     UNAPPLIED = "unapplied"
+    #: The table had the object, or had removed it, before it was adopted.
     PREEXISTING = "preexisting"
     #: A part of a dataset that has no valid completion signal yet, or a signal whose parts are not all there.
     WAITING = "waiting"
@@ -49,10 +50,14 @@ class Cause(StrEnum):
     OVERWRITTEN = "overwritten"
     #: A part came after its dataset had entered. It waits until the completion signal is written again.
     LATE = "late"
+    #: The object was there when its table was adopted, and its rows had left the table before.
+    LEFT = "left"
 
 
 #: States in which the object's present bytes are accounted for: another event with the same etag is a duplicate.
 SETTLED = frozenset({Status.COMMITTED, Status.DUPLICATE, Status.MOVED, Status.PREEXISTING, Status.COMPLETE})
+#: Condition of the rows of objects that are in the table since their batch, or were when the table was adopted.
+ENTERED = f"kind = 'row' AND (status = '{Status.COMMITTED}' OR (status = '{Status.PREEXISTING}' AND cause IS NULL))"
 #: States of a key whose last bytes are in the table.
 IN_TABLE = frozenset({Status.COMMITTED, Status.MOVED})
 #: States of a key whose object is in its bucket, as far as the ledger knows. If a listing lacks the key, the object

@@ -29,11 +29,13 @@ class Retirement:
         generation: the generation that follows.
         by: the person that asked for it.
         at: ISO 8601.
+        command: that ended it, and whose repetition finishes what it began.
     """
 
     generation: str
     by: str
     at: str
+    command: str = "reset"
 
 
 class GenerationRetired(UnavailableError):
@@ -66,9 +68,11 @@ class Batches:
         if body is None:
             return None
         if retirement := _retirement(body):
+            operation = "an adoption" if retirement.command == "adopt" else "a reset"
             raise GenerationRetired(
-                f"a reset by {retirement.by} at {retirement.at} ended this generation at batch {n} of {self._folder}. "
-                "If the table stays like this the reset was interrupted: repeat it with `tidegate reset`"
+                f"{operation} by {retirement.by} at {retirement.at} ended this generation at batch {n} of "
+                f"{self._folder}. If the table stays like this the {operation.split()[1]} was interrupted: repeat it "
+                f"with `tidegate {retirement.command}`"
             )
         return Batch.from_json(body, self._root.address(self._key(n)))
 
@@ -134,7 +138,13 @@ class Batches:
             raise StoreError(f"batch {batch.n} of {batch.table} vanished: batches must never be deleted")
         return winner
 
-    def retire(self, recorded: int, by: str) -> Retirement:
+    def retirement(self) -> Retirement | None:
+        """Return what ended the generation. None if it goes on. Reads all of its batches."""
+        bodies = (self._root.objects.get(self._root.bucket, self._key(n)) for n in itertools.count(1))
+        present = (body for body in itertools.takewhile(lambda body: body is not None, bodies) if body)
+        return next(filter(None, map(_retirement, present)), None)
+
+    def retire(self, recorded: int, by: str, command: str = "reset") -> Retirement:
         """End the generation: take the first free number, so that no batch is decided afterwards.
 
         Returns the retirement that exists afterwards, which may be another caller's.
@@ -142,9 +152,12 @@ class Batches:
         Args:
             recorded: the last batch that the ledger has recorded.
             by: the person that asks for it.
+            command: of that person.
         """
-        mine = Retirement(str(uuid.uuid4()), by, datetime.now(UTC).isoformat(timespec="seconds"))
-        body = json.dumps({"format": 1, "retired": vars(mine)}, ensure_ascii=False)
+        mine = Retirement(str(uuid.uuid4()), by, datetime.now(UTC).isoformat(timespec="seconds"), command)
+        # Omitted for a reset, as in records that older versions read.
+        kept = {name: value for name, value in vars(mine).items() if (name, value) != ("command", "reset")}
+        body = json.dumps({"format": 1, "retired": kept}, ensure_ascii=False)
         for n in itertools.count(recorded + 1):
             self._root.objects.put_if_absent(self._root.bucket, self._key(n), body)
             if found := _retirement(self._root.objects.get(self._root.bucket, self._key(n)) or b"{}"):

@@ -15,6 +15,7 @@ The layout never changes; docs/internals/architecture.md describes it::
     waiting/<table key>.json                what waits for completion signals, after the table's last run
     tables/<table key>.json                 birth: generation, location, SQL name
     bronze/<table key>/  silver/<name>/  ledger/<table key>/
+    ledger/<table key>..seed-<ULID>/        rows of an adopted table's objects, until they are in its ledger
     rows/<name>/<yyyy-mm-dd>/<ULID>-<rows>-<first>-<last>.jsonl     messages of row queues
     batches/<table key>..<generation>/  ledger/<table key>..<generation>/     after a reset
     outputs/<table key>/<generation>/<n>-<ULID>/    objects that wait for their copy to an output

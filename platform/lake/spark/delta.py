@@ -25,6 +25,7 @@ from tidegate.platform.lake.spark.results import (
     BatchRefusal,
     CommitResult,
     CompactionResult,
+    LoggedFiles,
     Merge,
     Merging,
     ServerJar,
@@ -352,6 +353,20 @@ class Delta:
             The table's version that the view shows.
         """
         return int(self._procedures.call_one("live_view", table=location, view=view)["version"])
+
+    def logged_view(self, location: str, view: str) -> LoggedFiles:
+        """Make a temporary view of all files that a table's log names.
+
+        Its columns are `_tidegate_key`, decoded and relative to the table, `_tidegate_live`, whether the file is live or
+        only a tombstone of it is left, `_tidegate_size` in bytes, and `_tidegate_rows`, the rows that readers see of a
+        live file, NULL without statistics.
+
+        Args:
+            location: `s3a://` URI of the table.
+            view: the view's name.
+        """
+        row = self._procedures.call_one("logged_view", table=location, view=view)
+        return LoggedFiles(row["version"], json.loads(row["schema"]), json.loads(row["commit_times"]))
 
     def merge(self, location: str, merging: Merging, source: str, app_id: str, number: int) -> Merge:
         """Merge rows in a commit that carries the txn (app_id, number), so that it happens only once.

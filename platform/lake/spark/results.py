@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.schema.table_schema import TableSchema
@@ -97,6 +98,21 @@ class TableState:
     def has_columns(self) -> bool:
         """Whether the table has columns. A table that was reset has none until its first file."""
         return bool(self.schema.fields)
+
+
+@dataclass(frozen=True)
+class LoggedFiles:
+    """What a view of the files of a log shows.
+
+    Attributes:
+        version: of the table.
+        schema: Spark's JSON of its columns, as the log has it.
+        commit_times: of the commits since the last checkpoint, in milliseconds since 1970 by S3's clock.
+    """
+
+    version: int
+    schema: Mapping[str, Any]
+    commit_times: Sequence[int]
 
 
 @dataclass(frozen=True)

@@ -82,6 +82,7 @@ MANIFESTS: dict[str, _Class] = {
 BATCHES: dict[str, _Class] = {
     "created_by_registering": lambda body: body["create"] and body["adds"][0]["source_key"],
     "created_by_loading": lambda body: body["create"] and _LOADED in body["location"],
+    "adopted": lambda body: body.get("adopt") and body["after_version"] >= 0,
     "evolved_by_registering": lambda body: body.get("evolve") and body["adds"][0]["source_key"],
     "evolved_by_loading": lambda body: body.get("evolve") and _LOADED in body["location"],
     "copied": lambda body: body["adds"][0]["path"].startswith("_tidegate/copies/") and not body["create"],
@@ -117,7 +118,8 @@ BATCHES: dict[str, _Class] = {
 }
 
 #: What was appended to the ledgers when these batches were recorded.
-LEDGERS = [name for name in BATCHES if name not in ("first_version", "every_cause_deferred")]
+#: The rows of an adoption are appended by Spark.
+LEDGERS = [name for name in BATCHES if name not in ("first_version", "every_cause_deferred", "adopted")]
 
 #: Other kinds of objects under the root.
 OTHERS: dict[str, dict[str, _Class]] = {

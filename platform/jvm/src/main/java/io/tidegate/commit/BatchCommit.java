@@ -114,6 +114,10 @@ public final class BatchCommit {
       return null;
     }
     Map<String, String> properties = CollectionConverters.asJava(view.snapshot().metadata().configuration());
+    if (TableRules.isAdopted(batch, properties, view.snapshot().version())) {
+      TableRules.checkInside(view);
+      return null;
+    }
     TableRules.checkOwner(batch, properties, tail);
     Long txn = view.lastTxn(batch.appId());
     if (txn != null && txn >= batch.n()) {

@@ -25,6 +25,7 @@ import io.tidegate.procedures.tables.ClusterFilesProcedure;
 import io.tidegate.procedures.tables.DeriveViewProcedure;
 import io.tidegate.procedures.tables.LiveFilesProcedure;
 import io.tidegate.procedures.tables.LiveViewProcedure;
+import io.tidegate.procedures.tables.LoggedViewProcedure;
 import io.tidegate.procedures.tables.NameTablesProcedure;
 import io.tidegate.procedures.tables.PurgeTableProcedure;
 import io.tidegate.procedures.tables.RenewTableProcedure;
@@ -55,6 +56,7 @@ final class Procedures {
           new LedgerMemoryProcedure(),
           new BatchViewProcedure(),
           new LiveViewProcedure(),
+          new LoggedViewProcedure(),
           new MergeProcedure(),
           new HasChangesProcedure(),
           new RenewTableProcedure(),

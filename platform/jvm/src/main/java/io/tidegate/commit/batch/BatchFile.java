@@ -22,6 +22,7 @@ import org.apache.hadoop.fs.Path;
  * @param n the number of the batch; the first is 1
  * @param location the table's directory, as given to the procedure
  * @param create the table that this batch creates, or null
+ * @param adopt the table of others that this batch takes over, or null
  * @param evolve the columns that the table has from this batch on, or null if they stay
  * @param afterVersion Delta version in the ledger's last header; -1 for a new table
  */
@@ -35,6 +36,7 @@ public record BatchFile(
     String location,
     String appId,
     Create create,
+    Adopt adopt,
     Evolve evolve,
     Long afterVersion,
     List<Add> adds,
@@ -43,6 +45,9 @@ public record BatchFile(
   /** The table to create: {@code schema} is Spark's StructType JSON, {@code properties} are Delta table properties. */
   public record Create(
       JsonNode schema, List<String> partitionColumns, Map<String, String> properties, String name) {}
+
+  /** The taking over of a table: {@code properties} are Delta table properties that it gets. */
+  public record Adopt(Map<String, String> properties) {}
 
   /**
    * New columns: {@code base} is the schema that they were decided on, {@code schema} the one that follows, both
@@ -184,6 +189,9 @@ public record BatchFile(
     List<Effect> effects = new ArrayList<>();
     if (create != null) {
       effects.add(new Birth(this));
+    }
+    if (adopt != null) {
+      effects.add(new Adoption(this));
     }
     if (evolve != null) {
       effects.add(new Evolution(evolve));

@@ -12,7 +12,7 @@ import org.apache.spark.sql.delta.actions.Metadata;
  *
  * <p>Each attempt to commit asks the effects in order. Each effect sees the table with the effects before it.
  */
-sealed interface Effect permits Birth, Evolution, Adds, Removes {
+sealed interface Effect permits Birth, Adoption, Evolution, Adds, Removes {
   /** Returns why the batch object is malformed, or null. Asked once, when the object is read. */
   String problem();
 

@@ -53,8 +53,8 @@ public final class TableRules {
           Kind.OWNERSHIP,
           batch.location() + " is a Delta table that no lake owns. "
               + (batch.create() != null
-                  ? "It was here before this lake's first batch and cannot be taken over: move it away, or give this"
-                      + " lake another prefix."
+                  ? "It was here before this lake's first batch. To make it a table of the lake: tidegate adopt "
+                      + batch.table() + ". Else move it away, or give this lake another prefix."
                   : "If it is to be " + batch.table() + " of lake " + batch.lake() + ", ALTER TABLE … SET TBLPROPERTIES"
                       + " ('" + LAKE + "'='" + batch.lake() + "', '" + GENERATION + "'='" + batch.generation()
                       + "'); else give this lake another prefix."));
@@ -73,11 +73,38 @@ public final class TableRules {
               + " --yes. Else the table was made again: give it another prefix.");
     }
     if (properties.containsKey(TRANSACTION_RETENTION)) {
-      throw new TidegateException(
-          Kind.CLOCK,
-          batch.location() + " sets " + TRANSACTION_RETENTION + ": its record of batches expires and one would land"
-              + " twice. ALTER TABLE … UNSET TBLPROPERTIES ('" + TRANSACTION_RETENTION + "').");
+      throw transactionsExpire(batch);
     }
+  }
+
+  /**
+   * Returns whether a batch takes over a table that no lake owns, as the table is now.
+   *
+   * @param version of the table
+   * @throws TidegateException FOREIGN, when the table is no longer the one that the batch was decided on
+   */
+  public static boolean isAdopted(BatchFile batch, Map<String, String> properties, long version) {
+    if (batch.adopt() == null || properties.containsKey(LAKE) || properties.containsKey(GENERATION)) {
+      return false;
+    }
+    if (version != batch.afterVersion()) {
+      throw new TidegateException(
+          Kind.FOREIGN,
+          batch.location() + " was to be taken over at version " + batch.afterVersion() + ", and is at version " + version
+              + ": another writer still commits to it. Nothing was changed. Stop that writer, then: tidegate adopt "
+              + batch.table() + " --yes");
+    }
+    if (properties.containsKey(TRANSACTION_RETENTION)) {
+      throw transactionsExpire(batch);
+    }
+    return true;
+  }
+
+  private static TidegateException transactionsExpire(BatchFile batch) {
+    return new TidegateException(
+        Kind.CLOCK,
+        batch.location() + " sets " + TRANSACTION_RETENTION + ": its record of batches expires and one would land"
+            + " twice. ALTER TABLE … UNSET TBLPROPERTIES ('" + TRANSACTION_RETENTION + "').");
   }
 
   /** Refuses a table whose live files are in doubt, or of which one is outside. */

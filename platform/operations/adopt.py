@@ -1,0 +1,449 @@
+"""Adoption: a Delta table that others made below a table's prefix becomes its registered table.
+
+One batch takes the table over: batch 1 of a new generation, without files. Its ledger rows are of all objects that the
+log or the prefix has; they can be a million, so they are no part of the batch object but lie in a folder that it names.
+
+    list    the prefix, into Parquet below `staging/`          nothing is changed by it
+    seed    the ledger rows, beside the ledger                 no batch names them yet
+    retire  no run of the generation before decides a batch
+    enter   hints of the objects that are to enter             no run takes them before the birth
+    decide  batch 1
+    birth   from here on, any run continues with batch 1: commit, record
+
+What died before `decide` begins again. Afterwards the repetition continues with the batch that was decided, if the table
+still has the version that it takes over.
+"""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+from ulid import ULID
+
+from tidegate.platform.bronze.decide import table_properties
+from tidegate.platform.bronze.options import RunOptions
+from tidegate.platform.bronze.reconcile.listing import LISTED_AT_ONCE, is_source
+from tidegate.platform.bronze.removal_guard import require_bucket
+from tidegate.platform.bronze.run import continue_decided
+from tidegate.platform.catalog import sync_table
+from tidegate.platform.core.bronze.adoption import adoption_refusals, kept_lines
+from tidegate.platform.core.bronze.batch import Adopt, Batch
+from tidegate.platform.core.bronze.birth import Birth
+from tidegate.platform.core.bronze.hint import Hint, Listed
+from tidegate.platform.core.bronze.ledger import Cause, Status
+from tidegate.platform.core.bronze.manifest import split_into_manifests
+from tidegate.platform.core.errors import DataError
+from tidegate.platform.core.keys.file_format import FORMATS, format_of
+from tidegate.platform.core.keys.log_paths import OWN_FOLDER
+from tidegate.platform.core.keys.s3_address import S3Address
+from tidegate.platform.core.schema.sql_literal import delta_table
+from tidegate.platform.core.seams import seam
+from tidegate.platform.core.wording import first_texts
+from tidegate.platform.lake.lake import Lake, Table
+from tidegate.platform.lake.lake_root.batches import Batches, GenerationRetired
+from tidegate.platform.lake.spark.results import SERVED_FEATURES, LoggedFiles, TableState
+from tidegate.platform.lake.spark.temporary_view import temporary_view
+
+#: The seams of an adoption, in order. Each is right after the step of its name. Those of a run follow.
+SEAMS = ("adopt-list", "adopt-seed", "adopt-retire", "adopt-enter", "adopt-decide", "adopt-birth")
+
+#: A commit that is younger may be of a writer that goes on.
+_RECENT_SECONDS = 15 * 60
+_LIVE, _MISSING, _CHANGED, _LEFT, _GONE, _OTHER = "live", "missing", "changed", "left", "gone", "other"
+_OUTSIDE = (
+    "not in the log of the table when it was adopted: it may be of a commit that failed, and its rows in the table "
+    "already. If they are not, `tidegate redrive` registers it"
+)
+#: Columns of the listing: `fits` of an object that a registered table can have.
+_LISTING: dict[str, pa.DataType] = {
+    "key": pa.string(),
+    "etag": pa.string(),
+    "bytes": pa.int64(),
+    "is_source": pa.bool_(),
+    "fits": pa.bool_(),
+}
+
+
+@dataclass(frozen=True)
+class Share:
+    """Some of the objects that a prefix or a log has.
+
+    Attributes:
+        objects: their number.
+        size: bytes.
+        rows: that readers of the table see; 0 without statistics.
+        fitting: number of objects among them that a registered table can have.
+        examples: their first and last key.
+    """
+
+    objects: int = 0
+    size: int = 0
+    rows: int = 0
+    fitting: int = 0
+    examples: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class AdoptionPlan:
+    """The plan of an adoption.
+
+    Attributes:
+        table: as it is now.
+        location: `s3a://` URI.
+        state: of the Delta table.
+        adopted: whether the lake owns the table already, so that nothing is left to do.
+        refusals: why it cannot be adopted, a sentence with the remedy for each reason.
+        kept: what stays as it is, a line each.
+        shares: the objects, by what becomes of them.
+        recent_commits: number of commits of the last 15 minutes.
+    """
+
+    table: Table
+    location: str
+    state: TableState
+    adopted: bool = False
+    refusals: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    shares: dict[str, Share] = field(default_factory=dict)
+    recent_commits: int = 0
+
+    def share(self, kind: str) -> Share:
+        """Return the objects of a kind."""
+        return self.shares.get(kind, Share())
+
+    @property
+    def live(self) -> Share:
+        """Live files of the table, as they lie in S3."""
+        return self.share(_LIVE)
+
+    @property
+    def left(self) -> Share:
+        """Objects whose rows left the table, and that no VACUUM has deleted yet."""
+        return self.share(_LEFT)
+
+    @property
+    def gone(self) -> Share:
+        """Files of which only the log has a tombstone."""
+        return self.share(_GONE)
+
+    @property
+    def others(self) -> Share:
+        """Objects that the log does not name."""
+        return self.share(_OTHER)
+
+
+def plan_adoption(lake: Lake, table_key: str, log: Callable[[str], None] = lambda _: None) -> AdoptionPlan:
+    """Plan the adoption of a table. The table and the lake's records are not changed.
+
+    Args:
+        log: called with each line of progress.
+
+    Raises:
+        DataError: there is no such Delta table, or `lake.yaml` does not register its files.
+        StoreError: S3 did not answer.
+    """
+    plan = _open_plan(lake, table_key)
+    if plan.adopted:
+        return plan
+    with _compared(plan, log) as (plan, _):
+        return plan
+
+
+def adopt_table(
+    lake: Lake, table_key: str, *, by: str, enter: bool = False, log: Callable[[str], None] = lambda _: None
+) -> AdoptionPlan:
+    """Adopt a table. A repetition after a death finishes it; afterwards it does nothing.
+
+    Args:
+        by: the user that requests it.
+        enter: put objects that the log does not name into the inbox. Otherwise they are quarantined.
+        log: called with each line of progress.
+
+    Raises:
+        DataError: see `plan_adoption`. Also, if the table cannot be adopted, or changed since it was looked at.
+        PySparkException: another commit came in between.
+    """
+    plan = _open_plan(lake, table_key)
+    if not plan.adopted:
+        with _compared(plan, log) as (plan, objects):
+            if plan.refusals:
+                raise DataError(f"{plan.location} cannot be adopted: {'; '.join(plan.refusals)}")
+            _decide(plan, objects, by, log, enter=enter)
+    table = lake.table(table_key)
+    if continue_decided(table, table.ledger.clock(), RunOptions(f"adopt by {by}"), log):
+        sync_table(lake, table_key, log)
+    return plan
+
+
+def _open_plan(lake: Lake, table_key: str) -> AdoptionPlan:
+    table = lake.table(table_key)
+    location = S3Address(table.key.bucket, table.key.prefix).s3a.rstrip("/")
+    if table.spec.registers is False or table.spec.output_mode or (table.birth and not table.birth.registered):
+        raise DataError(
+            f"{table.key.uri} is not registered by lake.yaml, or was not when it was born: only a table with `mode: "
+            "register`, whose files lie below its prefix, is adopted. Set that (and `tidegate reset` the table if it has "
+            "batches), or give the Delta table another prefix"
+        )
+    state = lake.delta.table_state(location)
+    if not state.exists:
+        raise DataError(f"there is no Delta table at {location}, so there is nothing to adopt")
+    owner = state.properties.get("tidegate.lake")
+    if owner == lake.id:
+        if table.birth is None or state.properties.get("tidegate.generation") != table.birth.generation:
+            raise DataError(f"{location} is of another generation of this lake: finish its `tidegate reset`")
+        return AdoptionPlan(table, location, state, adopted=True)
+    if owner is not None:
+        raise DataError(
+            f"{location} belongs to lake {owner}, this is lake {lake.id}: take the prefix out of that lake, and ALTER "
+            f"TABLE {delta_table(location)} UNSET TBLPROPERTIES ('tidegate.lake', 'tidegate.generation')"
+        )
+    clock = table.ledger.clock()
+    # Batches that only refused files have made no table.
+    if (last := table.ledger.header(clock.version, clock.n)) and last.bronze_version >= 0:
+        raise DataError(
+            f"{table_key} has batches already, and {location} is another table that no lake owns: it was dropped and "
+            "made again. Move that table away"
+        )
+    return AdoptionPlan(table, location, state)
+
+
+@contextmanager
+def _compared(plan: AdoptionPlan, log: Callable[[str], None]) -> Iterator[tuple[AdoptionPlan, DataFrame]]:
+    """Yield the plan with the objects, and the query of them, each with its kind."""
+    table, delta, store = plan.table, plan.table.delta, plan.table.lake.store
+    folder = store.uri("staging", table.table_key, f"adopt-{ULID()}")
+    try:
+        _list(table, folder, log)
+        seam("adopt-list")
+        with temporary_view(delta.session, "logged") as view:
+            files = delta.logged_view(plan.location, view)
+            if files.version != plan.state.version:
+                raise DataError(f"another writer commits to {plan.location}: stop it first, then repeat this command")
+            objects = _objects(delta.session.table(view), delta.session.read.parquet(folder), table.key.prefix)
+            yield _with_objects(plan, files, objects), objects
+    finally:
+        store.remove_folder(folder)
+
+
+def _list(table: Table, folder: str, log: Callable[[str], None]) -> None:
+    """Write the objects below the prefix as Parquet, a part at a time."""
+    require_bucket(table.key, table.table_key, table.source)
+    bucket, start = S3Address.parse_s3a(folder)
+    own = tuple(f"{table.key.prefix}{name}/" for name in ("_delta_log", OWN_FOLDER))
+    rows: list[tuple[str, str, int, bool, bool]] = []
+    listed = parts = 0
+
+    def write() -> None:
+        nonlocal parts
+        columns = [pa.array([row[place] for row in rows], kind) for place, kind in enumerate(_LISTING.values())]
+        buffer = io.BytesIO()
+        pq.write_table(pa.Table.from_arrays(columns, names=list(_LISTING)), buffer)
+        table.lake.store.objects.put(bucket, f"{start}/{parts:06d}.parquet", buffer.getvalue())
+        parts += 1
+        rows.clear()
+        log(f"listing {table.key.uri}: {listed} objects")
+
+    for item in table.source.list_under(table.key.prefix):
+        if item.key.startswith(own):
+            continue
+        kind = table.spec.format or format_of(item.key)
+        fits = bool(item.size) and kind is not None and "register" in FORMATS[kind].modes
+        rows.append((item.key, item.etag, item.size, is_source(table.key, table.lake.config, item.key), fits))
+        listed += 1
+        if len(rows) == LISTED_AT_ONCE:
+            write()
+    if rows or not parts:
+        write()
+
+
+def _objects(logged: DataFrame, listing: DataFrame, prefix: str) -> DataFrame:
+    """Return a row for each object that the log or the prefix has, with what the log says and what S3 has."""
+    is_live = F.col("_tidegate_live")
+    # A key with another deletion vector before has an entry and a tombstone.
+    files = logged.groupBy(F.concat(F.lit(prefix), "_tidegate_key").alias("key")).agg(
+        F.count_if(is_live).alias("entries"),
+        F.max(F.when(is_live, F.col("_tidegate_size"))).alias("logged_bytes"),
+        F.sum(F.when(is_live, F.col("_tidegate_rows"))).alias("rows"),
+    )
+    entries, stored = F.col("entries"), F.col("bytes")
+    kind: Column = (
+        F.when((entries > 0) & stored.isNull(), _MISSING)
+        .when((entries > 1) | ((entries == 1) & (stored != F.col("logged_bytes"))), _CHANGED)
+        .when(entries == 1, _LIVE)
+        .when((entries == 0) & stored.isNull(), _GONE)
+        .when(entries == 0, _LEFT)
+        .when(F.col("is_source"), _OTHER)
+    )
+    return files.join(listing, "key", "full_outer").withColumn("kind", kind).where(F.col("kind").isNotNull())
+
+
+def _with_objects(plan: AdoptionPlan, files: LoggedFiles, objects: DataFrame) -> AdoptionPlan:
+    counted = objects.groupBy("kind").agg(
+        F.count("*").alias("objects"),
+        F.sum(F.coalesce("bytes", "logged_bytes")).alias("size"),
+        F.sum("rows").alias("rows"),
+        F.count_if("fits").alias("fitting"),
+        F.array_distinct(F.array(F.min("key"), F.max("key"))).alias("examples"),
+    )
+    shares = {
+        row["kind"]: Share(row["objects"], row["size"] or 0, row["rows"] or 0, row["fitting"], tuple(row["examples"]))
+        for row in counted.collect()
+    }
+    state, name = plan.state, delta_table(plan.location)
+    refusals = [state.refusal] if state.refusal else []
+    refusals += adoption_refusals(name, state.features, SERVED_FEATURES, state.properties, files.schema)
+    for kind, text in (
+        (_MISSING, "files of the table are not in S3: readers fail. Restore them, or FSCK: DELETE their rows first"),
+        (_CHANGED, "files of the table have another size in S3 than in the log, or two entries: they were overwritten"),
+    ):
+        if found := shares.get(kind):
+            some = ", ".join(first_texts(found.examples, len(found.examples), found.objects))
+            refusals.append(f"{found.objects} {text} ({some})")
+    since = (time.time() - _RECENT_SECONDS) * 1000
+    return AdoptionPlan(
+        plan.table,
+        plan.location,
+        state,
+        refusals=tuple(refusals),
+        kept=tuple(kept_lines(state.features, state.properties)),
+        shares=shares,
+        recent_commits=sum(at > since for at in files.commit_times),
+    )
+
+
+def _decide(plan: AdoptionPlan, objects: DataFrame, by: str, log: Callable[[str], None], *, enter: bool) -> None:
+    """Decide the batch that takes the table over, and give the table the birth record of its generation."""
+    table, store, version = plan.table, plan.table.lake.store, plan.state.version
+    generation, folder, found = _current_generation(table, version)
+    if found is None:
+        seed = store.uri("ledger", f"{table.table_key}..seed-{ULID()}")
+        count = _write_seed(objects, seed, enter=enter)
+        seam("adopt-seed")
+        log(f"{count} rows for the ledger are written")
+        store.operations.put("adopt", by, table=table.table_key, version=version, rows=count, enter=enter)
+        generation, folder = _begin_generation(table, version, by)
+        seam("adopt-retire")
+        if enter:
+            _put_hints(table, objects, log)
+            seam("adopt-enter")
+        properties = table_properties(table.spec, table.table_key, table.lake.id, generation, registered=True)
+        batch = Batch(
+            lake=table.lake.id,
+            table=table.table_key,
+            generation=generation,
+            n=1,
+            location=plan.location,
+            after_version=version,
+            manifests=(),
+            adopt=Adopt(properties, seed, count),
+            run_id=f"adopt by {by}",
+            decided_at=datetime.now(UTC).isoformat(),
+        )
+        found = store.batches(folder).decide(batch.seal())
+        if found.adopt is None or found.adopt.seed != seed:
+            store.remove_folder(seed)
+        if not _takes_over(found, version):
+            raise DataError(f"{table.key.uri}: another command decided batch 1 meanwhile: repeat this one")
+        seam("adopt-decide")
+    birth = Birth(generation, plan.location, table.spec.name, True, folder, version)
+    store.births.replace(table.table_key, birth)
+    seam("adopt-birth")
+
+
+def _takes_over(batch: Batch | None, version: int) -> bool:
+    return batch is not None and batch.adopt is not None and batch.after_version == version
+
+
+def _current_generation(table: Table, version: int) -> tuple[str, str, Batch | None]:
+    """Return the generation that an adoption of this version began, its folder and its batch; None if none did."""
+    for generation, folder, batch in _generations(table):
+        if _takes_over(batch, version):
+            return generation, folder, batch
+    return "", "", None
+
+
+def _generations(table: Table) -> Iterator[tuple[str, str, Batch | None]]:
+    """Yield the generations of a table from its birth on, also those that no birth record names yet."""
+    birth = table.birth
+    generation = birth.generation if birth else ""
+    folder = (birth.generation_folder if birth else "") or table.table_key
+    while True:
+        batches = table.lake.store.batches(folder)
+        yield generation, folder, _first_batch(batches)
+        following = batches.retirement()
+        if following is None:
+            return
+        generation = following.generation
+        folder = f"{table.table_key}..{generation}"
+
+
+def _begin_generation(table: Table, version: int, by: str) -> tuple[str, str]:
+    """Return a generation that no run decides a batch of but the adoption, and its folder."""
+    *_, (generation, folder, batch) = _generations(table)
+    if not (".." in folder and batch is None):
+        generation = table.lake.store.batches(folder).retire(0, by, "adopt").generation
+        folder = f"{table.table_key}..{generation}"
+    return generation, folder
+
+
+def _first_batch(batches: Batches) -> Batch | None:
+    try:
+        return batches.read(1)
+    except GenerationRetired:
+        return None
+
+
+def _write_seed(objects: DataFrame, seed: str, *, enter: bool) -> int:
+    """Write the ledger rows of the objects. Returns their number."""
+    kind = F.col("kind")
+    status = (
+        F.when(kind.isin(_LIVE, _LEFT), str(Status.PREEXISTING))
+        .when(kind == _GONE, str(Status.REMOVED))
+        .when((kind == _OTHER) & F.lit(not enter), str(Status.QUARANTINED))
+    )
+    reason = (
+        F.when(kind == _LEFT, "its rows had left the table before it was adopted")
+        .when(kind == _GONE, "its rows had left the table before it was adopted, and the object is gone")
+        .when(kind == _OTHER, _OUTSIDE)
+    )
+    rows = objects.select(
+        "key",
+        status.alias("status"),
+        reason.alias("reason"),
+        F.when(kind == _LEFT, str(Cause.LEFT)).alias("cause"),
+        "etag",
+        F.col("bytes").alias("size"),
+        F.when(kind == _LIVE, F.col("rows")).alias("rows"),
+    ).where(F.col("status").isNotNull())
+    # One task numbers all rows. Without a partition Spark warns of that.
+    place = (F.row_number().over(Window.partitionBy(F.lit(0)).orderBy("key")) - 1).alias("position")
+    rows.select("*", place).write.mode("error").parquet(seed)
+    return rows.sparkSession.read.parquet(seed).count()
+
+
+def _put_hints(table: Table, objects: DataFrame, log: Callable[[str], None]) -> None:
+    """Put hints of the objects that the log does not name into the inbox."""
+    hints: list[Hint] = []
+    done = 0
+
+    def put() -> None:
+        nonlocal done
+        table.inbox.put(split_into_manifests(table.table_key, "listing", hints, table.spec.max_files))
+        done += len(hints)
+        hints.clear()
+        log(f"{done} objects that the log does not name are in the inbox")
+
+    for row in objects.where(F.col("kind") == _OTHER).select("key", "bytes").toLocalIterator():
+        hints.append(Hint(row["key"], Listed(), row["bytes"]))
+        if len(hints) == LISTED_AT_ONCE:
+            put()
+    put()

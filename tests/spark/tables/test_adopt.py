@@ -1,0 +1,174 @@
+"""A table that others made becomes a table of the lake: no file is read twice, none is lost, whatever dies meanwhile."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from pyspark.errors import PySparkException
+
+from tests.support.lakes.seams import dying_in
+from tidegate.platform.bronze import record, run
+from tidegate.platform.core.errors import DataError
+from tidegate.platform.operations import adopt
+from tidegate.platform.operations.adopt import SEAMS, adopt_table, plan_adoption
+from tidegate.platform.testing import TestLake
+
+MakeLake = Callable[..., TestLake]
+ORDERS = {
+    "name": "orders",
+    "prefix": "orders/",
+    "mode": "register",
+    "silver": {"keys": ["id"], "order": "at", "every": 10},
+}
+
+
+def _options(lake: TestLake) -> dict[str, str]:
+    keys = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION")
+    kept = {key: lake.stack.aws.environ[key] for key in keys}
+    return {**kept, "AWS_ENDPOINT_URL": lake.stack.aws.endpoint, "AWS_ALLOW_HTTP": "true"}
+
+
+def _write(lake: TestLake, *ids: int, day: str | None = None, at: int = 1) -> None:
+    """Append rows by delta-rs, in a file of their own."""
+    columns: dict[str, Any] = {"id": pa.array(ids, pa.int64()), "at": pa.array([at] * len(ids), pa.int64())}
+    columns |= {"day": pa.array([day] * len(ids))} if day else {}
+    place, partitions = f"s3://{lake.bucket}/orders", ["day"] if day else None
+    write_deltalake(place, pa.table(columns), mode="append", partition_by=partitions, storage_options=_options(lake))
+
+
+def _files(lake: TestLake) -> list[str]:
+    """Return the keys of the Parquet files below the prefix."""
+    listed = lake.clients.s3.list_objects_v2(Bucket=lake.bucket, Prefix="orders/")["Contents"]
+    return [item["Key"] for item in listed if item["Key"].endswith(".parquet") and "_delta_log" not in item["Key"]]
+
+
+def _adopt(lake: TestLake, **options: Any) -> Any:
+    return adopt_table(lake.lake, lake.key("orders"), by="somebody", **options)
+
+
+def _statuses(kit: Any, lake: TestLake) -> Mapping[str, str]:
+    return {row["key"]: row["status"] for row in kit.ledger(lake, "orders")}
+
+
+def test_a_partitioned_table_of_delta_rs_goes_on_wherever_its_adoption_dies(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([ORDERS])
+    _write(lake, 1, 2, day="mon")
+    _write(lake, 3, day="tue")
+    _write(lake, 4, day="tue")
+    live_before = _files(lake)
+    DeltaTable(f"s3://{lake.bucket}/orders", storage_options=_options(lake)).optimize.compact()
+    compacted = [key for key in _files(lake) if key not in live_before]
+    left = [key for key in live_before if "day=tue" in key]
+    lake.put("orders/day=wed/stray.parquet", kit.parquet([{"id": 9, "at": 1}]))
+    with pytest.raises(PySparkException, match="tidegate adopt"):
+        kit.run(lake, "orders", listing=True)
+
+    plan = plan_adoption(lake.lake, lake.key("orders"))
+    assert (plan.live.objects, plan.live.rows, plan.left.objects, plan.others.objects) == (2, 4, 2, 1)
+    assert (plan.refusals, plan.recent_commits) == ((), 4)
+    for seam in SEAMS:
+        if seam != "adopt-enter":
+            with dying_in(adopt, seam):
+                _adopt(lake)
+    for module, seam in ((run, "commit"), (record, "record-ledger")):
+        with dying_in(module, seam):
+            _adopt(lake)
+    assert not _adopt(lake).shares, "it was adopted before the last repetition"
+    version = kit.state(lake, "orders").version
+    _adopt(lake)
+    assert (version, kit.state(lake, "orders").version) == (4, 4), "one commit takes a table over"
+    assert plan_adoption(lake.lake, lake.key("orders")).adopted
+
+    assert {row["n"] for row in kit.ledger(lake, "orders")} == {1}
+    stray = "orders/day=wed/stray.parquet"
+    assert _statuses(kit, lake) == {
+        **dict.fromkeys([*live_before, *compacted], "preexisting"), stray: "quarantined",
+    }  # fmt: skip
+    assert {row["key"] for row in kit.ledger(lake, "orders") if row["cause"] == "left"} == set(left)
+    assert not list(lake.lake.store.objects.list_under(lake.lake.store.bucket, lake.lake.store.key("staging", "")))
+
+    rows = [(1, 1, "mon"), (2, 1, "mon"), (3, 1, "tue"), (4, 1, "tue")]
+    assert kit.bronze(lake, "orders") == rows
+    kit.merge(lake, "orders")
+    assert kit.silver(lake, "orders", "id, day") == [(id, day) for id, _, day in rows]
+    # Every object is told of again, and one is new.
+    lake.put("orders/day=wed/new.parquet", kit.parquet([{"id": 5, "at": 1}]))
+    kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders") == [*rows, (5, 1, "wed")]
+    kit.merge(lake, "orders")
+    assert kit.silver(lake, "orders", "id") == [(1,), (2,), (3,), (4,), (5,)]
+    # A live file is removed, another is overwritten, and one whose rows had left is deleted.
+    lake.clients.s3.delete_object(Bucket=lake.bucket, Key=compacted[0])
+    lake.clients.s3.delete_object(Bucket=lake.bucket, Key=left[0])
+    monday = next(key for key in live_before if "day=mon" in key)
+    lake.put(monday, kit.parquet([{"id": 7, "at": 1}]))
+    kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders") == [(5, 1, "wed")]
+    fate = kit.fate(lake, "orders")
+    assert fate[monday.removeprefix("orders/")][1].startswith("overwritten")
+    assert (fate[compacted[0].removeprefix("orders/")][0], fate[left[0].removeprefix("orders/")][0]) == (
+        "removed",
+        "unapplied",
+    )
+
+
+def test_a_table_of_spark_with_a_stuck_run_is_adopted_with_what_waits(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([ORDERS])
+    location = f"s3a://{lake.bucket}/orders"
+    kit.query(
+        lake,
+        "CREATE TABLE {t} (id BIGINT NOT NULL, at BIGINT) USING delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
+        t=location,
+    )
+    kit.query(lake, "INSERT INTO {t} SELECT /*+ COALESCE(1) */ id, 1 FROM range(4)", t=location)
+    kit.query(lake, "DELETE FROM {t} WHERE id = 3", t=location)
+    lake.put("orders/new.parquet", kit.parquet([{"id": 5, "at": 1}]))
+    with pytest.raises(DataError, match="column id is NOT NULL.*DROP NOT NULL"):
+        _adopt(lake)
+    kit.query(lake, "ALTER TABLE {t} ALTER COLUMN id DROP NOT NULL", t=location)
+    with pytest.raises(PySparkException, match="tidegate adopt"):
+        kit.run(lake, "orders")
+    # Another commit comes between the look and the commit: nothing is taken over, and the next adoption begins again.
+    with dying_in(adopt, "adopt-birth"):
+        _adopt(lake, enter=True)
+    kit.query(lake, "INSERT INTO {t} VALUES (4, 1)", t=location)
+    with pytest.raises(PySparkException, match="another writer still commits.*tidegate adopt"):
+        kit.run(lake, "orders", listing=False)
+
+    with dying_in(adopt, "adopt-enter"):
+        _adopt(lake, enter=True)
+    _adopt(lake, enter=True)
+
+    assert kit.bronze(lake, "orders") == [(id, 1) for id in (0, 1, 2, 4)]
+    kit.run(lake, "orders", listing=False)
+    assert kit.bronze(lake, "orders") == [(id, 1) for id in (0, 1, 2, 4, 5)]
+    kit.run(lake, "orders")
+    assert kit.bronze(lake, "orders") == [(id, 1) for id in (0, 1, 2, 4, 5)]
+    kit.merge(lake, "orders")
+    assert kit.silver(lake, "orders", "id") == [(0,), (1,), (2,), (4,), (5,)]
+    assert [entry["operation"] for entry in lake.lake.store.operations.entries()] == ["adopt"] * 3
+    assert json.loads(json.dumps(kit.state(lake, "orders").properties))["delta.logRetentionDuration"].endswith("days")
+
+
+def test_a_table_whose_files_are_not_those_of_its_log_is_refused(tidegate_lake: MakeLake, kit: Any) -> None:
+    lake = tidegate_lake([ORDERS, {"name": "loads", "prefix": "loads/", "mode": "load", "format": "json"}])
+    with pytest.raises(DataError, match="there is no Delta table at"):
+        plan_adoption(lake.lake, lake.key("orders"))
+    with pytest.raises(DataError, match="is not registered by lake.yaml"):
+        plan_adoption(lake.lake, lake.key("loads"))
+    _write(lake, 1)
+    _write(lake, 2)
+    first, second = _files(lake)
+    lake.clients.s3.delete_object(Bucket=lake.bucket, Key=first)
+    lake.put(second, b"other bytes")
+    refusals = plan_adoption(lake.lake, lake.key("orders")).refusals
+    assert ["1 files of the table are not in S3" in refusals[0], "another size" in refusals[1]] == [True, True]
+    assert (first in refusals[0], second in refusals[1]) == (True, True)
+    with pytest.raises(DataError, match="cannot be adopted"):
+        _adopt(lake)
+    assert lake.lake.table(lake.key("orders")).birth is None
