@@ -57,7 +57,7 @@ def finish(table: Table, batch: Batch, log: Callable[[str], None], *, void: bool
         SqlNames(table.lake).name_table(table.table_key)
     clear_staged(table.lake.store, batch)
     if batch.adopt:
-        table.lake.store.remove_folder(batch.adopt.seed)
+        table.lake.store.remove_seeds(table.table_key)
     if void:
         # Nothing was committed, so every hint goes back. The manifests still exist, because they are deleted last.
         taken = table.inbox.read(batch.manifests)

@@ -1,17 +1,17 @@
 """Adoption: a Delta table that others made below a table's prefix becomes its registered table.
 
 One batch takes the table over: batch 1 of a new generation, without files. Its ledger rows are of all objects that the
-log or the prefix has; they can be a million, so they are no part of the batch object but lie in a folder that it names.
+log or the prefix has. They can be a million, so they are not in the batch object, but in a folder that it names.
 
-    list    the prefix, into Parquet below `staging/`          nothing is changed by it
-    seed    the ledger rows, beside the ledger                 no batch names them yet
+    list    the prefix, into Parquet below `staging/`          this changes nothing
+    seed    the ledger rows, next to the ledger                no batch names them yet
     retire  no run of the generation before decides a batch
     enter   hints of the objects that are to enter             no run takes them before the birth
     decide  batch 1
     birth   from here on, any run continues with batch 1: commit, record
 
-What died before `decide` begins again. Afterwards the repetition continues with the batch that was decided, if the table
-still has the version that it takes over.
+What died before `decide` begins again. Afterwards the repetition continues with the batch that was decided, if the
+table still has the version that it takes over.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import pyarrow as pa
-import pyarrow.parquet as pq
+from pyarrow.parquet import write_table
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from ulid import ULID
@@ -32,6 +32,7 @@ from ulid import ULID
 from tidegate.platform.bronze.decide import table_properties
 from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.reconcile.listing import LISTED_AT_ONCE, is_source
+from tidegate.platform.bronze.record import finish
 from tidegate.platform.bronze.removal_guard import require_bucket
 from tidegate.platform.bronze.run import continue_decided
 from tidegate.platform.catalog import sync_table
@@ -56,7 +57,7 @@ from tidegate.platform.lake.spark.temporary_view import temporary_view
 #: The seams of an adoption, in order. Each is right after the step of its name. Those of a run follow.
 SEAMS = ("adopt-list", "adopt-seed", "adopt-retire", "adopt-enter", "adopt-decide", "adopt-birth")
 
-#: A commit that is younger may be of a writer that goes on.
+#: A commit that is younger may be of a writer that continues.
 _RECENT_SECONDS = 15 * 60
 _LIVE, _MISSING, _CHANGED, _LEFT, _GONE, _OTHER = "live", "missing", "changed", "left", "gone", "other"
 _OUTSIDE = (
@@ -122,7 +123,7 @@ class AdoptionPlan:
 
     @property
     def live(self) -> Share:
-        """Live files of the table, as they lie in S3."""
+        """Live files of the table, as S3 has them."""
         return self.share(_LIVE)
 
     @property
@@ -154,7 +155,7 @@ def plan_adoption(lake: Lake, table_key: str, log: Callable[[str], None] = lambd
     plan = _open_plan(lake, table_key)
     if plan.adopted:
         return plan
-    with _compared(plan, log) as (plan, _):
+    with _comparison(plan, log) as (plan, _):
         return plan
 
 
@@ -174,13 +175,16 @@ def adopt_table(
     """
     plan = _open_plan(lake, table_key)
     if not plan.adopted:
-        with _compared(plan, log) as (plan, objects):
+        with _comparison(plan, log) as (plan, objects):
             if plan.refusals:
                 raise DataError(f"{plan.location} cannot be adopted: {'; '.join(plan.refusals)}")
             _decide(plan, objects, by, log, enter=enter)
     table = lake.table(table_key)
     if continue_decided(table, table.ledger.clock(), RunOptions(f"adopt by {by}"), log):
         sync_table(lake, table_key, log)
+    elif (first := table.batches.read(1)) and first.adopt:
+        # It may have died after it was recorded, and has no manifests that show it.
+        finish(table, first, log, void=False)
     return plan
 
 
@@ -190,8 +194,8 @@ def _open_plan(lake: Lake, table_key: str) -> AdoptionPlan:
     if table.spec.registers is False or table.spec.output_mode or (table.birth and not table.birth.registered):
         raise DataError(
             f"{table.key.uri} is not registered by lake.yaml, or was not when it was born: only a table with `mode: "
-            "register`, whose files lie below its prefix, is adopted. Set that (and `tidegate reset` the table if it has "
-            "batches), or give the Delta table another prefix"
+            "register`, whose files are below its prefix, is adopted. Set that (and `tidegate reset` the table if it "
+            "has batches), or give the Delta table another prefix"
         )
     state = lake.delta.table_state(location)
     if not state.exists:
@@ -217,18 +221,22 @@ def _open_plan(lake: Lake, table_key: str) -> AdoptionPlan:
 
 
 @contextmanager
-def _compared(plan: AdoptionPlan, log: Callable[[str], None]) -> Iterator[tuple[AdoptionPlan, DataFrame]]:
-    """Yield the plan with the objects, and the query of them, each with its kind."""
+def _comparison(plan: AdoptionPlan, log: Callable[[str], None]) -> Iterator[tuple[AdoptionPlan, DataFrame]]:
+    """Yield the plan with the objects, and a query of them, each with its kind."""
     table, delta, store = plan.table, plan.table.delta, plan.table.lake.store
     folder = store.uri("staging", table.table_key, f"adopt-{ULID()}")
     try:
-        _list(table, folder, log)
+        _list(table, f"{folder}/listing", log)
         seam("adopt-list")
         with temporary_view(delta.session, "logged") as view:
             files = delta.logged_view(plan.location, view)
             if files.version != plan.state.version:
                 raise DataError(f"another writer commits to {plan.location}: stop it first, then repeat this command")
-            objects = _objects(delta.session.table(view), delta.session.read.parquet(folder), table.key.prefix)
+            listing, compared = delta.session.read.parquet(f"{folder}/listing"), f"{folder}/compared"
+            # They are read several times.
+            _objects(delta.session.table(view), listing, table.key.prefix).write.parquet(compared)
+            objects = delta.session.read.parquet(compared)
+            log("the listing is compared with the log")
             yield _with_objects(plan, files, objects), objects
     finally:
         store.remove_folder(folder)
@@ -246,7 +254,7 @@ def _list(table: Table, folder: str, log: Callable[[str], None]) -> None:
         nonlocal parts
         columns = [pa.array([row[place] for row in rows], kind) for place, kind in enumerate(_LISTING.values())]
         buffer = io.BytesIO()
-        pq.write_table(pa.Table.from_arrays(columns, names=list(_LISTING)), buffer)
+        write_table(pa.Table.from_arrays(columns, names=list(_LISTING)), buffer)
         table.lake.store.objects.put(bucket, f"{start}/{parts:06d}.parquet", buffer.getvalue())
         parts += 1
         rows.clear()
@@ -325,7 +333,7 @@ def _decide(plan: AdoptionPlan, objects: DataFrame, by: str, log: Callable[[str]
     table, store, version = plan.table, plan.table.lake.store, plan.state.version
     generation, folder, found = _current_generation(table, version)
     if found is None:
-        seed = store.uri("ledger", f"{table.table_key}..seed-{ULID()}")
+        seed = store.new_seed(table.table_key)
         count = _write_seed(objects, seed, enter=enter)
         seam("adopt-seed")
         log(f"{count} rows for the ledger are written")
@@ -349,8 +357,6 @@ def _decide(plan: AdoptionPlan, objects: DataFrame, by: str, log: Callable[[str]
             decided_at=datetime.now(UTC).isoformat(),
         )
         found = store.batches(folder).decide(batch.seal())
-        if found.adopt is None or found.adopt.seed != seed:
-            store.remove_folder(seed)
         if not _takes_over(found, version):
             raise DataError(f"{table.key.uri}: another command decided batch 1 meanwhile: repeat this one")
         seam("adopt-decide")

@@ -118,8 +118,8 @@ def plan_reset(lake: Lake, table_key: str) -> ResetPlan:
     state = lake.delta.table_state(location)
     if state.exists and state.properties.get("tidegate.lake") != lake.id:
         raise DataError(
-            f"{location} is a Delta table that this lake does not own: adopt it (tidegate adopt), move it away, or give the table another "
-            "mode or prefix in lake.yaml"
+            f"{location} is a Delta table that this lake does not own: adopt it (tidegate adopt), or move it away, or "
+            "give the table another mode or prefix in lake.yaml"
         )
     return ResetPlan(
         table,

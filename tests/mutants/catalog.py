@@ -68,6 +68,8 @@ _DOCTOR, _LOGS = "tests/unit/platform/cli/commands/test_doctor.py::", "tests/loc
 _CSV_BYTES = "tests/unit/platform/bronze/prepare/formats/test_csv_bytes.py::"
 _ENDS = "tests/unit/platform/core/test_json_scanner.py::"
 _PROVE, _PROOF_MAKES = "tests/unit/platform/prove/", "tests/local/s3/test_prove_resources.py::"
+_ADOPTED = "tests/unit/platform/core/bronze/test_adoption.py::"
+_ADOPTIONS = "tests/spark/tables/test_adopt.py::"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
 MUTANTS = (
@@ -5826,6 +5828,60 @@ MUTANTS = (
         ' or first_file.key.startswith(f"{log}{PROBE}")',
         "",
         ("tests/unit/platform/cli/check/test_lake.py",),
+        "a column of an adopted table may be promised to have no nulls",
+        10,
+        "_column_refusals",
+        'field.get("nullable", True)',
+        "True",
+        (f"{_ADOPTED}test_a_column_that_must_not_be_null_is_refused",),
+    ),
+    Mutant(
+        "the columns inside of a map's keys are not looked at",
+        10,
+        "_fields",
+        '            yield from _fields(key, (*above, "key"))\n',
+        "",
+        (f"{_ADOPTED}test_a_column_that_registered_files_would_break_is_refused_at_every_depth",),
+    ),
+    Mutant(
+        "a table with constraints is adopted, and nothing checks them",
+        10,
+        "adoption_refusals",
+        "if name.startswith(_CONSTRAINT)",
+        "if name == _CONSTRAINT",
+        (f"{_ADOPTED}test_a_property_that_registered_files_would_break_is_refused",),
+    ),
+    Mutant(
+        "a table with a feature that commits do not serve is adopted",
+        4,
+        "adoption_refusals",
+        "set(features) - set(served)",
+        "set(features) & set(_REMOVABLE)",
+        (f"{_ADOPTED}test_a_feature_that_commits_do_not_serve_is_refused_by_name",),
+    ),
+    Mutant(
+        "rows that left a table before its adoption enter again",
+        6,
+        "_write_seed",
+        "kind.isin(_LIVE, _LEFT), str(Status.PREEXISTING)",
+        "kind == _LIVE, str(Status.PREEXISTING)",
+        (f"{_ADOPTIONS}test_a_partitioned_table_of_delta_rs_is_adopted_once_wherever_that_dies",),
+    ),
+    Mutant(
+        "a run may decide a batch while its table is adopted",
+        2,
+        "_begin_generation",
+        'if not (".." in folder and batch is None):',
+        "if table.birth:",
+        (f"{_ADOPTIONS}test_a_partitioned_table_of_delta_rs_is_adopted_once_wherever_that_dies",),
+    ),
+    Mutant(
+        "a file that is not in S3 is adopted",
+        6,
+        "_objects",
+        "F.when((entries > 0) & stored.isNull(), _MISSING)",
+        "F.when((entries > 0) & stored.isNull(), _GONE)",
+        (f"{_ADOPTIONS}test_a_table_whose_files_are_not_those_of_its_log_is_refused",),
     ),
     Mutant(
         "a set within a set means one thing to Python and another to Java",

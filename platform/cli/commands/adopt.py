@@ -104,19 +104,19 @@ def plan_lines(plan: AdoptionPlan, *, enter: bool) -> list[str]:
         f"{plan.location} becomes {name} ({plan.table.table_key}), registered:",
         f"  version  {state.version}, features {', '.join(state.features) or 'none'}",
         f"  columns  {state.schema.sql()}{partitions}",
-        f"  live     {plan.live.objects} files with {plan.live.rows} rows, {plan.live.size} bytes: none of them is read, "
+        f"  live     {plan.live.objects} files with {plan.live.rows} rows, {plan.live.size} bytes: none is read, "
         "written or added again",
-        f"  left     {plan.left.objects} objects whose rows left the table before, and {plan.gone.objects} that are gone: "
-        "none of them enters",
-        f"  others   {plan.others.objects} objects that the log does not name, {plan.others.fitting} of them Parquet with "
-        f"content: they {others}",
+        f"  left     {plan.left.objects} objects whose rows left the table before, and {plan.gone.objects} that are "
+        "gone: none of them enters",
+        f"  others   {plan.others.objects} objects that the log does not name, {plan.others.fitting} of them Parquet "
+        f"with content: they {others}",
         "  sets     the owner, and that deleted files and the log are kept for ten years",
         *(f"  stays    {line}" for line in plan.kept),
     ]
     if plan.recent_commits:
         lines.append(
-            f"  WARNING  {plan.recent_commits} commits came in the last 15 minutes: a writer that goes on is not stopped "
-            "by this, and its files would be in the table twice. docs/guides/adopt.md has the order"
+            f"  WARNING  {plan.recent_commits} commits came in the last 15 minutes: a writer that continues is not "
+            "stopped by this, and its files would be in the table twice. docs/guides/adopt.md has the order"
         )
     return [*lines, *(f"  REFUSED  {refusal}" for refusal in plan.refusals)]
 

@@ -23,10 +23,10 @@ _COMPUTED = {
 }
 #: What some features mean afterwards.
 _KEPT = {
-    "changeDataFeed": "the change data feed goes on: a new file is inserted rows, a removed file deleted ones",
+    "changeDataFeed": "the change data feed continues: a new file is inserted rows, a removed file deleted ones",
     "clustering": "new files are not clustered, and nothing clusters them",
     "deletionVectors": "rows that a deletion vector hides stay hidden",
-    "inCommitTimestamp": "commits go on having their times",
+    "inCommitTimestamp": "commits still have their own times",
     "rowTracking": "new rows get ids, too",
     "v2Checkpoint": "checkpoints keep this form",
 }

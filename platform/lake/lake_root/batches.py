@@ -139,7 +139,7 @@ class Batches:
         return winner
 
     def retirement(self) -> Retirement | None:
-        """Return what ended the generation. None if it goes on. Reads all of its batches."""
+        """Return what ended the generation. None if nothing did. Reads all of its batches."""
         bodies = (self._root.objects.get(self._root.bucket, self._key(n)) for n in itertools.count(1))
         present = (body for body in itertools.takewhile(lambda body: body is not None, bodies) if body)
         return next(filter(None, map(_retirement, present)), None)

@@ -37,6 +37,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ulid import ULID
+
 from tidegate.platform.lake.aws.s3 import ObjectStore
 from tidegate.platform.lake.lake_root.after_notes import AfterNotes
 from tidegate.platform.lake.lake_root.batches import Batches
@@ -53,6 +55,9 @@ from tidegate.platform.lake.lake_root.progress import ExportMarks, GenerationLis
 from tidegate.platform.lake.lake_root.quarantine import Quarantine
 from tidegate.platform.lake.lake_root.root import LakeRoot
 from tidegate.platform.lake.lake_root.waiting_notes import WaitingNotes, WaitingSignals
+
+#: Between a table key, which never has two dots in a row, and the ULID of a seed.
+_SEED = "..seed-"
 
 
 class LakeStore(LakeRoot):
@@ -88,6 +93,15 @@ class LakeStore(LakeRoot):
     def after_notes(self, table: str) -> AfterNotes:
         """Return the files of a table that wait for after-load."""
         return AfterNotes(self, table)
+
+    def new_seed(self, table: str) -> str:
+        """Return the `s3a://` URI of a new folder for the first rows of the ledger of a table that is adopted."""
+        return self.uri("ledger", f"{table}{_SEED}{ULID()}")
+
+    def remove_seeds(self, table: str) -> None:
+        """Delete these folders of a table, those of adoptions that died too. Its ledger has the rows."""
+        found = self.objects.list_under(self.bucket, self.key("ledger", f"{table}{_SEED}"))
+        self.objects.delete(self.bucket, [item.key for item in found])
 
     def waiting_signals(self, table: str) -> WaitingSignals:
         """Return the completion signals of a table that wait for a part."""

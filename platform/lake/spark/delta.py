@@ -357,9 +357,9 @@ class Delta:
     def logged_view(self, location: str, view: str) -> LoggedFiles:
         """Make a temporary view of all files that a table's log names.
 
-        Its columns are `_tidegate_key`, decoded and relative to the table, `_tidegate_live`, whether the file is live or
-        only a tombstone of it is left, `_tidegate_size` in bytes, and `_tidegate_rows`, the rows that readers see of a
-        live file, NULL without statistics.
+        Its columns are `_tidegate_key`, decoded and relative to the table, `_tidegate_live`, whether the file is live,
+        and not only a tombstone of it is left, `_tidegate_size` in bytes, and `_tidegate_rows`, the rows that readers
+        see of a live file, NULL without statistics.
 
         Args:
             location: `s3a://` URI of the table.

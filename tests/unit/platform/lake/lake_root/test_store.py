@@ -80,6 +80,17 @@ def test_a_generation_that_is_retired_decides_nothing_more(store: LakeStore) -> 
     assert store.batches(f"{ORDERS}..{retirement.generation}").read(1) is None
 
 
+def test_a_generation_that_an_adoption_retired_names_that_command(store: LakeStore) -> None:
+    batches = store.batches(ORDERS)
+    assert batches.retirement() is None
+    batches.decide(_batch(1))
+    assert batches.retirement() is None
+    retirement = batches.retire(0, "somebody", "adopt")
+    assert batches.retirement() == retirement == batches.retire(0, "somebody else")
+    with pytest.raises(GenerationRetired, match=r"an adoption by somebody at .* the adoption .* `tidegate adopt`"):
+        batches.read(2)
+
+
 def test_a_table_s_birth_is_found_behind_batches_that_only_refused_files(store: LakeStore) -> None:
     batches, create = store.batches(ORDERS), Create(TableSchema(), {}, "orders")
     assert batches.birth() is None

@@ -86,6 +86,21 @@ class AdoptionTest {
   }
 
   @Test
+  void theRemediesOfAPlanTakeTheReasonsAway() {
+    t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')");
+    t.sql("ALTER TABLE {t} RENAME COLUMN id TO key");
+    t.sql("ALTER TABLE {t} ADD CONSTRAINT positive CHECK (key > 0)");
+    assertTrue(t.state().<String>getAs("schema").contains("physicalName\":\"id"));
+    t.sql("ALTER TABLE {t} DROP CONSTRAINT positive");
+    t.sql("ALTER TABLE {t} ALTER COLUMN key DROP NOT NULL");
+    t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')");
+    String schema = t.state().getAs("schema");
+    assertFalse(schema.contains("physicalName") || schema.contains("\"nullable\":false"), schema);
+    assertFalse(t.state().<String>getAs("properties").contains("delta.constraints"));
+    assertEquals(2, t.count());
+  }
+
+  @Test
   void allFilesOfTheLogAreShown() {
     t.sql("DELETE FROM {t} WHERE id = 1");
     var spark = TestTable.spark();

@@ -1,0 +1,59 @@
+"""The plan of an adoption, for people and for programs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tidegate.platform.cli.commands.adopt import plan_answer, plan_lines
+from tidegate.platform.core.schema.table_schema import TableSchema
+from tidegate.platform.lake.spark.results import TableState
+from tidegate.platform.operations.adopt import AdoptionPlan, Share
+
+
+@pytest.fixture
+def plan() -> AdoptionPlan:
+    table: Any = SimpleNamespace(spec=SimpleNamespace(name="orders"), table_key="landing.orders")
+    schema = TableSchema.from_declared({"id": "bigint"}, {"day": "string"})
+    state = TableState(7, None, "id", {"owner": "me"}, schema, 3, ("appendOnly", "rowTracking"))
+    shares = {"live": Share(3, 300, 30), "left": Share(2, 20), "gone": Share(1), "other": Share(5, 50, fitting=4)}
+    return AdoptionPlan(table, "s3a://landing/orders", state, kept=("property owner",), shares=shares)
+
+
+def test_every_object_of_a_plan_has_a_line(plan: AdoptionPlan) -> None:
+    text = "\n".join(plan_lines(plan, enter=False))
+    for part in (
+        "s3a://landing/orders becomes bronze.orders (landing.orders), registered",
+        "version  7, features appendOnly, rowTracking",
+        "`id` bigint, by folders day",
+        "3 files with 30 rows, 300 bytes",
+        "2 objects whose rows left the table before, and 1 that are gone",
+        "5 objects that the log does not name, 4 of them Parquet with content: they are quarantined",
+        "stays    property owner",
+    ):
+        assert part in text, text
+    assert "they are put into the inbox" in "\n".join(plan_lines(plan, enter=True))
+    assert "WARNING" not in text
+    assert "REFUSED" not in text
+
+
+def test_a_writer_that_continues_and_refusals_are_named(plan: AdoptionPlan) -> None:
+    text = "\n".join(plan_lines(replace(plan, recent_commits=2, refusals=("no", "never")), enter=False))
+    assert "WARNING  2 commits came in the last 15 minutes" in text
+    assert text.endswith("REFUSED  no\n  REFUSED  never")
+
+
+def test_a_table_that_the_lake_has_already_is_named(plan: AdoptionPlan) -> None:
+    (line,) = plan_lines(replace(plan, adopted=True), enter=False)
+    assert line == "s3a://landing/orders is bronze.orders of this lake already: nothing is left to do"
+
+
+def test_the_plan_for_programs_has_its_numbers(plan: AdoptionPlan) -> None:
+    answer = plan_answer(plan)
+    assert (answer.version, answer.adopted, answer.partition_columns) == (7, False, ("day",))
+    assert (answer.live.objects, answer.live.rows, answer.live.bytes) == (3, 30, 300)
+    assert (answer.left.objects, answer.gone.objects) == (2, 1)
+    assert (answer.others.objects, answer.others.fitting) == (5, 4)
