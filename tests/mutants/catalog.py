@@ -5876,6 +5876,22 @@ MUTANTS = (
         (f"{_ADOPTIONS}test_a_partitioned_table_of_delta_rs_is_adopted_once_wherever_that_dies",),
     ),
     Mutant(
+        "silver lacks the rows that its table had before its adoption",
+        5,
+        "_select_changes",
+        "n < work.n or any(batch.adopt for batch in batches)",
+        "n < work.n",
+        (f"{_ADOPTIONS}test_a_partitioned_table_of_delta_rs_is_adopted_once_wherever_that_dies",),
+    ),
+    Mutant(
+        "an adoption that died after its record is never finished",
+        2,
+        "adopt_table",
+        "if (first := table.batches.read(1)) and first.adopt:",
+        "if (first := table.batches.read(1)) and first.create:",
+        (f"{_ADOPTIONS}test_a_partitioned_table_of_delta_rs_is_adopted_once_wherever_that_dies",),
+    ),
+    Mutant(
         "a file that is not in S3 is adopted",
         6,
         "_objects",

@@ -50,7 +50,7 @@ def test_a_run_reports_its_batches_although_s3_fails_before_their_files_are_merg
     compacted: list[str] = []
     table: Any = Table()
     batch = SimpleNamespace(
-        n=EVERY, commits=True, location="s3a://b/t", deferred=(), rows=(1,), create=None, evolve=None
+        n=EVERY, commits=True, location="s3a://b/t", deferred=(), rows=(1,), create=None, evolve=None, adopt=None
     )
     done: Any = SimpleNamespace(batch=batch, landed=None, found=False, has_all=False)
 
@@ -110,7 +110,9 @@ def test_each_batch_is_reported_as_soon_as_it_is_recorded(monkeypatch: pytest.Mo
 
 def test_a_batch_that_is_recorded_and_not_finished_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """The run that recorded it died before its report."""
-    batch: Any = SimpleNamespace(n=4, digest="d", deferred=(), rows=(1,), create=None, evolve=None, commits=False)
+    batch: Any = SimpleNamespace(
+        n=4, digest="d", deferred=(), rows=(1,), create=None, evolve=None, adopt=None, commits=False
+    )
     table: Any = Table()
     header = SimpleNamespace(outcome="committed", bronze_version=9)
     table.ledger = SimpleNamespace(clock=lambda: Clock(7, 4), header=lambda version, n: header)
@@ -197,7 +199,9 @@ def test_a_run_without_time_for_a_read_leaves_it_to_the_next(monkeypatch: pytest
     assert any("the next run reads them" in line for line in logged)
 
     begun: list[bool] = []
-    batch: Any = SimpleNamespace(batch=SimpleNamespace(deferred=(), rows=(1,), commits=False, create=None, evolve=None))
+    batch: Any = SimpleNamespace(
+        batch=SimpleNamespace(deferred=(), rows=(1,), commits=False, create=None, evolve=None, adopt=None)
+    )
     batch.landed, batch.found, batch.has_all = None, False, False
 
     def next_batch(*_: Any, first: bool) -> Any:
@@ -273,6 +277,7 @@ def test_a_run_ends_without_a_second_listing_if_its_batch_has_all_that_the_first
         commits=False,
         create=None,
         evolve=None,
+        adopt=None,
     )
     landed: Any = SimpleNamespace(outcome=change.get("outcome", "committed"))
     monkeypatch.setattr(run, "find_unfinished", lambda *_: None)
@@ -296,7 +301,7 @@ def test_the_table_that_a_run_got_is_opened_again_after_its_first_batch_and_not_
     table: Any = Table()
     opened: list[str] = []
     monkeypatch.setattr(table, "reopen", lambda: opened.append("again") or table)
-    batch: Any = SimpleNamespace(n=1, deferred=(), rows=(1,), commits=False, create=None, evolve=None)
+    batch: Any = SimpleNamespace(n=1, deferred=(), rows=(1,), commits=False, create=None, evolve=None, adopt=None)
     steps: Any = iter([BatchResult(batch, None), None])  # type: ignore[arg-type]
     openings: list[int] = []
     monkeypatch.setattr(run, "_next_batch", lambda *_, **__: openings.append(len(opened)) or next(steps))
