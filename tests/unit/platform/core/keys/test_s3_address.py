@@ -19,6 +19,7 @@ from tidegate.platform.core.keys.s3_address import S3Address, plain_address, spa
 _OWN = {
     "platform/bronze/prepare/file_access.py",
     "platform/inventory/costs/inventory_sizes.py",
+    "platform/operations/adopt.py",
     "platform/operations/reset.py",
     "platform/silver/export.py",
     "platform/cloud/roles/lake_arns.py",
