@@ -50,7 +50,6 @@ from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.seams import seam
 from tidegate.platform.core.wording import first_texts
 from tidegate.platform.lake.lake import Lake, Table
-from tidegate.platform.lake.lake_root.batches import Batches, GenerationRetired
 from tidegate.platform.lake.spark.results import SERVED_FEATURES, LoggedFiles, TableState
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 
@@ -231,7 +230,7 @@ def _comparison(plan: AdoptionPlan, log: Callable[[str], None]) -> Iterator[tupl
         with temporary_view(delta.session, "logged") as view:
             files = delta.logged_view(plan.location, view)
             if files.version != plan.state.version:
-                raise DataError(f"another writer commits to {plan.location}: stop it first, then repeat this command")
+                raise _continued(plan.location)
             listing, compared = delta.session.read.parquet(f"{folder}/listing"), f"{folder}/compared"
             # They are read several times.
             _objects(delta.session.table(view), listing, table.key.prefix).write.parquet(compared)
@@ -338,8 +337,9 @@ def _decide(plan: AdoptionPlan, objects: DataFrame, by: str, log: Callable[[str]
         seam("adopt-seed")
         log(f"{count} rows for the ledger are written")
         store.operations.put("adopt", by, table=table.table_key, version=version, rows=count, enter=enter)
-        generation, folder = _begin_generation(table, version, by)
+        generation, folder, found = _begin_generation(plan, by)
         seam("adopt-retire")
+    if found is None:
         if enter:
             _put_hints(table, objects, log)
             seam("adopt-enter")
@@ -384,7 +384,7 @@ def _generations(table: Table) -> Iterator[tuple[str, str, Batch | None]]:
     folder = (birth.generation_folder if birth else "") or table.table_key
     while True:
         batches = table.lake.store.batches(folder)
-        yield generation, folder, _first_batch(batches)
+        yield generation, folder, batches.first()
         following = batches.retirement()
         if following is None:
             return
@@ -392,20 +392,21 @@ def _generations(table: Table) -> Iterator[tuple[str, str, Batch | None]]:
         folder = f"{table.table_key}..{generation}"
 
 
-def _begin_generation(table: Table, version: int, by: str) -> tuple[str, str]:
-    """Return a generation that no run decides a batch of but the adoption, and its folder."""
+def _begin_generation(plan: AdoptionPlan, by: str) -> tuple[str, str, Batch | None]:
+    """Return a generation of which no run decides a batch but the adoption, its folder, and the batch if it has one."""
+    table, version = plan.table, plan.state.version
     *_, (generation, folder, batch) = _generations(table)
-    if not (".." in folder and batch is None):
+    # Another adoption may have come so far meanwhile. What it has decided, and perhaps committed, must not end.
+    if not _takes_over(batch, version) and not (".." in folder and batch is None):
+        if table.delta.table_state(plan.location).version != version:
+            raise _continued(plan.location)
         generation = table.lake.store.batches(folder).retire(0, by, "adopt").generation
-        folder = f"{table.table_key}..{generation}"
-    return generation, folder
+        folder, batch = f"{table.table_key}..{generation}", None
+    return generation, folder, batch
 
 
-def _first_batch(batches: Batches) -> Batch | None:
-    try:
-        return batches.read(1)
-    except GenerationRetired:
-        return None
+def _continued(location: str) -> DataError:
+    return DataError(f"another writer commits to {location}: stop it first, then repeat this command")
 
 
 def _write_seed(objects: DataFrame, seed: str, *, enter: bool) -> int:

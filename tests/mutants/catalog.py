@@ -69,6 +69,7 @@ _CSV_BYTES = "tests/unit/platform/bronze/prepare/formats/test_csv_bytes.py::"
 _ENDS = "tests/unit/platform/core/test_json_scanner.py::"
 _PROVE, _PROOF_MAKES = "tests/unit/platform/prove/", "tests/local/s3/test_prove_resources.py::"
 _ADOPTED = "tests/unit/platform/core/bronze/test_adoption.py::"
+_BEGUN = "tests/unit/platform/operations/test_adopt.py::"
 _ADOPTIONS = "tests/spark/tables/test_adopt.py::"
 _VOID = "tests/faults/test_stale_batches.py::test_registered_file_overwritten_before_the_batch_is_finished"
 
@@ -5871,9 +5872,25 @@ MUTANTS = (
         "a run may decide a batch while its table is adopted",
         2,
         "_begin_generation",
-        'if not (".." in folder and batch is None):',
-        "if table.birth:",
-        (f"{_ADOPTIONS}test_a_partitioned_table_of_delta_rs_is_adopted_once_wherever_that_dies",),
+        'and not (".." in folder and batch is None):',
+        "and False:",
+        (f"{_ADOPTIONS}test_a_table_of_spark_with_a_stuck_run_is_adopted_with_what_waits",),
+    ),
+    Mutant(
+        "an adoption ends the generation in which another one has adopted the table",
+        2,
+        "_begin_generation",
+        "if not _takes_over(batch, version) and not (",
+        "if not (",
+        (f"{_BEGUN}test_an_adoption_takes_the_batch_that_another_one_decided_meanwhile",),
+    ),
+    Mutant(
+        "an adoption of an old version ends a generation",
+        2,
+        "_begin_generation",
+        "version != version:",
+        "version < 0:",
+        (f"{_BEGUN}test_an_adoption_of_a_later_version_ends_what_can_never_commit",),
     ),
     Mutant(
         "silver lacks the rows that its table had before its adoption",

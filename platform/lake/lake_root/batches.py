@@ -76,6 +76,13 @@ class Batches:
             )
         return Batch.from_json(body, self._root.address(self._key(n)))
 
+    def first(self) -> Batch | None:
+        """Return batch 1. None if it was not decided, also if the generation ended before."""
+        try:
+            return self.read(1)
+        except GenerationRetired:
+            return None
+
     def require_current(self, n: int) -> int:
         """Return the last batch that was decided, from batch `n` on, of a generation that is still in use.
 

@@ -1,0 +1,56 @@
+"""Adoptions of one table at once end in one generation."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.support.lakes.objects import Objects
+from tidegate.platform.core.bronze.batch import Adopt, Batch
+from tidegate.platform.core.errors import DataError
+from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.lake.lake_root.store import LakeStore
+from tidegate.platform.operations.adopt import _begin_generation, _current_generation
+
+KEY = TableKey("landing", "orders/")
+ORDERS, LOCATION = KEY.encode(), "s3a://landing/orders"
+
+
+@pytest.fixture
+def store() -> LakeStore:
+    return LakeStore(Objects(), "s3://lake/root")  # type: ignore[arg-type]
+
+
+def _batch(generation: str, version: int) -> Batch:
+    adopt = Adopt({}, "s3a://lake/root/ledger/seed", 1)
+    return Batch("lake", ORDERS, generation, 1, LOCATION, version, (), adopt=adopt).seal()
+
+
+def _plan(store: LakeStore, version: int = 7, now: int = 7) -> Any:
+    delta = SimpleNamespace(table_state=lambda location: SimpleNamespace(version=now))
+    table = SimpleNamespace(table_key=ORDERS, birth=None, lake=SimpleNamespace(store=store), delta=delta)
+    return SimpleNamespace(table=table, state=SimpleNamespace(version=version), location=LOCATION)
+
+
+def test_an_adoption_takes_the_batch_that_another_one_decided_meanwhile(store: LakeStore) -> None:
+    plan = _plan(store)
+    assert _current_generation(plan.table, 7) == ("", "", None)
+    generation, folder, none = _begin_generation(plan, "eva")
+    assert none is None
+    assert _begin_generation(plan, "adam") == (generation, folder, None), "it was begun and not decided"
+    decided = store.batches(folder).decide(_batch(generation, 7))
+    # The other one may have committed: then the table has another version.
+    assert _begin_generation(_plan(store, now=8), "adam") == (generation, folder, decided)
+    assert store.batches(folder).retirement() is None
+
+
+def test_an_adoption_of_a_later_version_ends_what_can_never_commit(store: LakeStore) -> None:
+    generation, folder, _ = _begin_generation(_plan(store), "eva")
+    store.batches(folder).decide(_batch(generation, 7))
+    with pytest.raises(DataError, match="another writer commits to"):
+        _begin_generation(_plan(store, 8, now=9), "adam")
+    assert store.batches(folder).retirement() is None, "nothing was ended"
+    later, _, batch = _begin_generation(_plan(store, 8, now=8), "adam")
+    assert (later != generation, batch) == (True, None)
