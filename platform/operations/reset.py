@@ -27,6 +27,7 @@ from tidegate.platform.core.forgetting.subject_columns import forgotten_records
 from tidegate.platform.core.keys.file_format import Mode, OutputMode, format_of, mode_of
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.keys.table_key import TableKey
+from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.s3 import Listed
 from tidegate.platform.lake.lake import Lake, Table
@@ -100,12 +101,19 @@ def plan_reset(lake: Lake, table_key: str) -> ResetPlan:
     """Plan the reset of a table. Nothing is changed.
 
     Raises:
-        DataError: there is nothing to reset, or there is a table at the new location that is not the lake's.
+        DataError: there is nothing to reset, the table was adopted, or there is a table at the new location that is
+            not the lake's.
     """
     table = lake.table(table_key)
     if table.birth is None:
         raise DataError(
             f"{table.key.uri} has no table yet, so there is nothing to reset: its next file creates the table"
+        )
+    if (first := table.batches.first()) and first.adopt:
+        raise DataError(
+            f"{table.key.uri} was adopted, and is not reset: rows that a DELETE or a compaction took out of its files "
+            "before would come back. To start over, give another table of lake.yaml an empty prefix, and write there "
+            f"what {delta_table(first.location)} shows"
         )
     clock = table.ledger.clock()
     committed = table.ledger.committed_readings(clock.version)

@@ -5893,6 +5893,14 @@ MUTANTS = (
         (f"{_BEGUN}test_an_adoption_of_a_later_version_ends_what_can_never_commit",),
     ),
     Mutant(
+        "a reset brings rows back that left a table before it was adopted",
+        6,
+        "plan_reset",
+        "if (first := table.batches.first()) and first.adopt:",
+        "if (first := table.batches.first()) and first.evolve:",
+        (f"{_BEGUN}test_an_adopted_table_is_not_reset",),
+    ),
+    Mutant(
         "silver lacks the rows that its table had before its adoption",
         5,
         "_select_changes",

@@ -1,4 +1,4 @@
-"""Adoptions of one table at once end in one generation."""
+"""Adoptions of one table at once end in one generation, and an adopted table is not reset."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import pytest
 
 from tests.support.lakes.objects import Objects
 from tidegate.platform.core.bronze.batch import Adopt, Batch
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.lake_root.store import LakeStore
 from tidegate.platform.operations.adopt import _begin_generation, _current_generation
+from tidegate.platform.operations.reset import plan_reset
 
 KEY = TableKey("landing", "orders/")
 ORDERS, LOCATION = KEY.encode(), "s3a://landing/orders"
@@ -54,3 +56,12 @@ def test_an_adoption_of_a_later_version_ends_what_can_never_commit(store: LakeSt
     assert store.batches(folder).retirement() is None, "nothing was ended"
     later, _, batch = _begin_generation(_plan(store, 8, now=8), "adam")
     assert (later != generation, batch) == (True, None)
+
+
+def test_an_adopted_table_is_not_reset(store: LakeStore) -> None:
+    batches = store.batches(f"{ORDERS}..g1")
+    batches.decide(_batch("g1", 7))
+    table = SimpleNamespace(key=KEY, birth=Birth("g1", LOCATION, "orders", True), batches=batches)
+    lake: Any = SimpleNamespace(table=lambda _: table)
+    with pytest.raises(DataError, match=r"was adopted, and is not reset: .* what delta.`s3a://landing/orders` shows"):
+        plan_reset(lake, ORDERS)
