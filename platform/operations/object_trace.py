@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from tidegate.platform.cloud.arns import Address
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.birth import Birth
-from tidegate.platform.core.bronze.ledger import SETTLED, Status, without_folder
+from tidegate.platform.core.bronze.ledger import SETTLED, Cause, Status, without_folder
 from tidegate.platform.core.bronze.manifest import Manifest, comes_last
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone, S3Unavailable, same_bytes
 from tidegate.platform.core.config.after_load import move_target
@@ -215,7 +215,8 @@ def _decision_detail(way: _ObjectRecords, decision: Decision) -> str:
         parts.append(f"{row.rows} rows in {way.name}{version}")
     if row.etag:
         parts.append(f"etag {row.etag}")
-    parts.append(f"{row.event_name or 'no event'} {row.event_id or ''}".strip() + f", manifest {row.manifest}")
+    event = f"{row.event_name or 'no event'} {row.event_id or ''}".strip()
+    parts.append(f"{event}, manifest {row.manifest}" if row.manifest else event)
     if row.event_type:
         parts.append(f"event type {row.event_type}")
     reason = row.reason or ""
@@ -261,6 +262,8 @@ def _verdict(lake: Lake, way: _ObjectRecords, key: str) -> str:
         return f"it is not in {way.name} yet: {last.row.reason}"
     if last.row.status is Status.COMPLETE and present is not None and same_bytes(present, last.row):
         return f"it is a completion signal, and its files are in {way.name}: {last.row.reason}"
+    if last.row.cause is Cause.LEFT and present is not None and same_bytes(present, last.row):
+        return f"its rows left {way.name} before that table was adopted, and these bytes never bring them back"
     rows_stay = last.row.status in SETTLED or (last.row.status is Status.REMOVED and last.row.etag is not None)
     if rows_stay and present is not None and same_bytes(present, last.row):
         since = f"batch {last.stamp.n}" if way.is_output else f"version {last.stamp.bronze_version}"
