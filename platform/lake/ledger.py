@@ -53,6 +53,7 @@ class Quarantined:
         at: time of its record in the ledger.
         partly: whether only some of its rows are in quarantine, and the others in the table.
         bad_rows_folder: `s3a://` URI of the folder of its quarantined rows. None if the object was refused as a whole.
+        unlogged: whether it was there when the table was adopted, so that its rows may be in the table.
     """
 
     key: str
@@ -60,6 +61,7 @@ class Quarantined:
     at: datetime
     partly: bool = False
     bad_rows_folder: str | None = None
+    unlogged: bool = False
 
     @property
     def reason_and_folder(self) -> str:
@@ -413,7 +415,8 @@ def _state(row: Row) -> LastState:
 
 def _parse_quarantined(row: Row) -> Quarantined:
     state, at = _state(row), datetime.fromtimestamp(row["at"], UTC)
-    return Quarantined(row["key"], state.reason or "", at, row["partly"], state.bad_rows_folder)
+    unlogged = state.cause is Cause.UNLOGGED
+    return Quarantined(row["key"], state.reason or "", at, row["partly"], state.bad_rows_folder, unlogged)
 
 
 def _plain_values(row: LedgerRow) -> dict[str, Any]:

@@ -58,16 +58,23 @@ SEAMS = ("adopt-list", "adopt-seed", "adopt-retire", "adopt-enter", "adopt-decid
 
 #: A commit that is younger may be of a writer that continues.
 _RECENT_SECONDS = 15 * 60
-_LIVE, _MISSING, _CHANGED, _LEFT, _GONE, _OTHER = "live", "missing", "changed", "left", "gone", "other"
+_LIVE, _ELSEWHERE, _MISSING, _CHANGED, _LEFT, _GONE, _OTHER = (
+    "live", "elsewhere", "missing", "changed", "left", "gone", "other"
+)  # fmt: skip
 _OUTSIDE = (
-    "not in the log of the table when it was adopted: it may be of a commit that failed, and its rows in the table "
-    "already. If they are not, `tidegate redrive` registers it"
+    "not in the log of the table when it was adopted: it may be of a commit that failed, or have left so long ago that "
+    "the log forgot it, and its rows be in the table already. If they are not, `tidegate redrive --key` registers it"
+)
+_BACK = (
+    "put after its rows had left the table, or with another size, before the table was adopted. If its rows are not in "
+    "the table, `tidegate redrive --key` registers it"
 )
 #: Columns of the listing: `fits` of an object that a registered table can have.
 _LISTING: dict[str, pa.DataType] = {
     "key": pa.string(),
     "etag": pa.string(),
     "bytes": pa.int64(),
+    "modified": pa.float64(),
     "is_source": pa.bool_(),
     "fits": pa.bool_(),
 }
@@ -105,6 +112,7 @@ class AdoptionPlan:
         kept: what stays as it is, a line each.
         shares: the objects, by what becomes of them.
         recent_commits: number of commits of the last 15 minutes.
+        whole_log: whether the log has every commit, so that no file left it without a trace.
     """
 
     table: Table
@@ -115,10 +123,22 @@ class AdoptionPlan:
     kept: tuple[str, ...] = ()
     shares: dict[str, Share] = field(default_factory=dict)
     recent_commits: int = 0
+    whole_log: bool = True
 
     def share(self, kind: str) -> Share:
         """Return the objects of a kind."""
         return self.shares.get(kind, Share())
+
+    def refused(self, *, enter: bool) -> tuple[str, ...]:
+        """Return why the table cannot be adopted, if objects that its log does not name are to enter."""
+        if not enter or self.whole_log or not self.others.objects:
+            return self.refusals
+        return (
+            *self.refusals,
+            f"--enter: the log has lost its first commits, so some of {self.others.objects} objects that it does not "
+            "name may have left the table, and their rows would come back. Leave it out, then redrive those that are "
+            "new by --key",
+        )
 
     @property
     def live(self) -> Share:
@@ -175,8 +195,8 @@ def adopt_table(
     plan = _open_plan(lake, table_key)
     if not plan.adopted:
         with _comparison(plan, log) as (plan, objects):
-            if plan.refusals:
-                raise DataError(f"{plan.location} cannot be adopted: {'; '.join(plan.refusals)}")
+            if refused := plan.refused(enter=enter):
+                raise DataError(f"{plan.location} cannot be adopted: {'; '.join(refused)}")
             _decide(plan, objects, by, log, enter=enter)
     table = lake.table(table_key)
     if continue_decided(table, table.ledger.clock(), RunOptions(f"adopt by {by}"), log):
@@ -246,7 +266,7 @@ def _list(table: Table, folder: str, log: Callable[[str], None]) -> None:
     require_bucket(table.key, table.table_key, table.source)
     bucket, start = S3Address.parse_s3a(folder)
     own = tuple(f"{table.key.prefix}{name}/" for name in ("_delta_log", OWN_FOLDER))
-    rows: list[tuple[str, str, int, bool, bool]] = []
+    rows: list[tuple[str, str, int, float, bool, bool]] = []
     listed = parts = 0
 
     def write() -> None:
@@ -264,7 +284,8 @@ def _list(table: Table, folder: str, log: Callable[[str], None]) -> None:
             continue
         kind = table.spec.format or format_of(item.key)
         fits = bool(item.size) and kind is not None and "register" in FORMATS[kind].modes
-        rows.append((item.key, item.etag, item.size, is_source(table.key, table.lake.config, item.key), fits))
+        source = is_source(table.key, table.lake.config, item.key)
+        rows.append((item.key, item.etag, item.size, item.modified, source, fits))
         listed += 1
         if len(rows) == LISTED_AT_ONCE:
             write()
@@ -274,20 +295,29 @@ def _list(table: Table, folder: str, log: Callable[[str], None]) -> None:
 
 def _objects(logged: DataFrame, listing: DataFrame, prefix: str) -> DataFrame:
     """Return a row for each object that the log or the prefix has, with what the log says and what S3 has."""
-    is_live = F.col("_tidegate_live")
+    is_live, removed_at = F.col("_tidegate_live"), F.col("_tidegate_removed_at")
     # A key with another deletion vector before has an entry and a tombstone.
-    files = logged.groupBy(F.concat(F.lit(prefix), "_tidegate_key").alias("key")).agg(
+    folder = F.when(F.col("_tidegate_outside"), "").otherwise(prefix)
+    files = logged.groupBy(F.concat(folder, "_tidegate_key").alias("key")).agg(
         F.count_if(is_live).alias("entries"),
         F.max(F.when(is_live, F.col("_tidegate_size"))).alias("logged_bytes"),
         F.sum(F.when(is_live, F.col("_tidegate_rows"))).alias("rows"),
+        F.max("_tidegate_outside").alias("outside"),
+        F.max(removed_at).alias("removed_at"),
+        F.max_by("_tidegate_size", removed_at).alias("removed_bytes"),
     )
     entries, stored = F.col("entries"), F.col("bytes")
+    # S3 has whole seconds: an object of the tombstone's second may have been put again. In doubt a person decides,
+    # because the rows of an object that is wrongly said to have left are lost without a word.
+    is_older = (F.floor("modified") + 1) * 1000 <= F.col("removed_at")
+    is_same = is_older & F.coalesce(F.col("removed_bytes") == stored, F.lit(True))
     kind: Column = (
-        F.when((entries > 0) & stored.isNull(), _MISSING)
+        F.when((entries > 0) & (F.col("outside") | F.col("key").startswith(f"{prefix}{OWN_FOLDER}/")), _ELSEWHERE)
+        .when((entries > 0) & stored.isNull(), _MISSING)
         .when((entries > 1) | ((entries == 1) & (stored != F.col("logged_bytes"))), _CHANGED)
         .when(entries == 1, _LIVE)
         .when((entries == 0) & stored.isNull(), _GONE)
-        .when(entries == 0, _LEFT)
+        .when((entries == 0) & is_same, _LEFT)
         .when(F.col("is_source"), _OTHER)
     )
     return files.join(listing, "key", "full_outer").withColumn("kind", kind).where(F.col("kind").isNotNull())
@@ -306,10 +336,17 @@ def _with_objects(plan: AdoptionPlan, files: LoggedFiles, objects: DataFrame) ->
         for row in counted.collect()
     }
     state, name = plan.state, delta_table(plan.location)
-    refusals = [state.refusal] if state.refusal else []
+    # Files of elsewhere refuse below, with the way of a table that a lake does not have yet.
+    refusals = [state.refusal] if state.refusal and _ELSEWHERE not in shares else []
     refusals += adoption_refusals(name, state.features, SERVED_FEATURES, state.properties, files.schema)
     for kind, text in (
-        (_MISSING, "files of the table are not in S3: readers fail. Restore them, or FSCK: DELETE their rows first"),
+        (
+            _ELSEWHERE,
+            "files of the table are not its own: they are outside of its folder, as those of a shallow clone, or in "
+            f"{OWN_FOLDER}/, as copies that another lake made. Write the table again (CREATE TABLE … AS SELECT), and "
+            "adopt that table",
+        ),
+        (_MISSING, "files of the table are not in S3: readers fail. Restore them first"),
         (_CHANGED, "files of the table have another size in S3 than in the log, or two entries: they were overwritten"),
     ):
         if found := shares.get(kind):
@@ -324,6 +361,7 @@ def _with_objects(plan: AdoptionPlan, files: LoggedFiles, objects: DataFrame) ->
         kept=tuple(kept_lines(state.features, state.properties)),
         shares=shares,
         recent_commits=sum(at > since for at in files.commit_times),
+        whole_log=files.whole,
     )
 
 
@@ -420,13 +458,14 @@ def _write_seed(objects: DataFrame, seed: str, *, enter: bool) -> int:
     reason = (
         F.when(kind == _LEFT, "its rows had left the table before it was adopted")
         .when(kind == _GONE, "its rows had left the table before it was adopted, and the object is gone")
+        .when((kind == _OTHER) & (F.col("entries") == 0), _BACK)
         .when(kind == _OTHER, _OUTSIDE)
     )
     rows = objects.select(
         "key",
         status.alias("status"),
         reason.alias("reason"),
-        F.when(kind == _LEFT, str(Cause.LEFT)).alias("cause"),
+        F.when(kind == _LEFT, str(Cause.LEFT)).when(kind == _OTHER, str(Cause.UNLOGGED)).alias("cause"),
         "etag",
         F.col("bytes").alias("size"),
         F.when(kind == _LIVE, F.col("rows")).alias("rows"),

@@ -99,11 +99,16 @@ class RedriveRequest:
 
 
 def quarantined_objects(lake: Lake, table_key: str, choice: Choice) -> list[Quarantined]:
-    """Return the chosen objects of a table that are in quarantine now, as a whole or with some rows, by key."""
+    """Return the chosen objects of a table that are in quarantine now, as a whole or with some rows, by key.
+
+    Objects whose rows an adopted table may have already are chosen by a key, and by nothing else.
+    """
     ledger = lake.table(table_key).ledger
     version, _ = ledger.clock()
     return [
-        found for found in ledger.quarantined_objects(version) if choice.includes(found.key, found.reason, found.at)
+        found
+        for found in ledger.quarantined_objects(version)
+        if choice.includes(found.key, found.reason, found.at) and not (found.unlogged and choice.key == Choice.key)
     ]
 
 

@@ -579,6 +579,22 @@ JAVA_MUTANTS = (
         ("AdoptionTest#aTableWithAFileOfElsewhereIsNotTakenOver",),
     ),
     Mutant(
+        "a file enters again whose tombstone is older than the retention",
+        6,
+        "LoggedViewProcedure",
+        "kept.union(logged)",
+        "kept",
+        ("AdoptionTest#tombstonesAreShownThatDeltaHasForgotten",),
+    ),
+    Mutant(
+        "a log without its first commits is taken for a whole one",
+        6,
+        "LoggedViewProcedure",
+        "commits.length == table.snapshot().version() + 1",
+        "commits.length > 0",
+        ("AdoptionTest#tombstonesAreShownThatDeltaHasForgotten",),
+    ),
+    Mutant(
         "names without values take the room of columns",
         6,
         "JsonInference",

@@ -52,6 +52,8 @@ class Cause(StrEnum):
     LATE = "late"
     #: The object was there when its table was adopted, and its rows had left the table before.
     LEFT = "left"
+    #: The object was there when its table was adopted, and the log did not name it. Its rows may be in the table.
+    UNLOGGED = "unlogged"
 
 
 #: States in which the object's present bytes are accounted for: another event with the same etag is a duplicate.

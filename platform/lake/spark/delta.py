@@ -358,15 +358,18 @@ class Delta:
         """Make a temporary view of all files that a table's log names.
 
         Its columns are `_tidegate_key`, decoded and relative to the table, `_tidegate_live`, whether the file is live,
-        and not only a tombstone of it is left, `_tidegate_size` in bytes, and `_tidegate_rows`, the rows that readers
-        see of a live file, NULL without statistics.
+        and not only a tombstone of it is left, `_tidegate_size` in bytes, `_tidegate_rows`, the rows that readers see
+        of a live file, NULL without statistics, `_tidegate_outside`, whether a live file is not below the table, and
+        `_tidegate_removed_at`, when a tombstone was written, in milliseconds by its writer's clock. Tombstones are
+        there as long as the log has their commits, also if Delta shows them no more.
 
         Args:
             location: `s3a://` URI of the table.
             view: the view's name.
         """
         row = self._procedures.call_one("logged_view", table=location, view=view)
-        return LoggedFiles(row["version"], json.loads(row["schema"]), json.loads(row["commit_times"]))
+        schema, times = json.loads(row["schema"]), json.loads(row["commit_times"])
+        return LoggedFiles(row["version"], schema, times, row["whole"])
 
     def merge(self, location: str, merging: Merging, source: str, app_id: str, number: int) -> Merge:
         """Merge rows in a commit that carries the txn (app_id, number), so that it happens only once.

@@ -107,12 +107,14 @@ class LoggedFiles:
     Attributes:
         version: of the table.
         schema: Spark's JSON of its columns, as the log has it.
-        commit_times: of the commits since the last checkpoint, in milliseconds since 1970 by S3's clock.
+        commit_times: of the commits that the log still has, in milliseconds since 1970 by S3's clock.
+        whole: whether these are all commits.
     """
 
     version: int
     schema: Mapping[str, Any]
     commit_times: Sequence[int]
+    whole: bool
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from tidegate.platform.bronze import record, run
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.operations import adopt
 from tidegate.platform.operations.adopt import SEAMS, adopt_table, plan_adoption
+from tidegate.platform.operations.redrive import Choice, quarantined_objects
 from tidegate.platform.testing import TestLake
 
 MakeLake = Callable[..., TestLake]
@@ -25,6 +27,9 @@ ORDERS = {
     "mode": "register",
     "silver": {"keys": ["id"], "order": "at", "every": 10},
 }
+
+
+_CHOICES = Choice(), Choice(key="*/day=tue/*")
 
 
 def _options(lake: TestLake) -> dict[str, str]:
@@ -61,15 +66,19 @@ def test_a_partitioned_table_of_delta_rs_is_adopted_once_wherever_that_dies(tide
     _write(lake, 3, day="tue")
     _write(lake, 4, day="tue")
     live_before = _files(lake)
+    time.sleep(2)  # A tombstone's second is in doubt.
     DeltaTable(f"s3://{lake.bucket}/orders", storage_options=_options(lake)).optimize.compact()
     compacted = [key for key in _files(lake) if key not in live_before]
-    left = [key for key in live_before if "day=tue" in key]
+    back, *left = [key for key in live_before if "day=tue" in key]
+    time.sleep(2)
+    # A producer puts a file again whose rows have left, and its event waits.
+    lake.put(back, lake.clients.s3.get_object(Bucket=lake.bucket, Key=back)["Body"].read())
     lake.put("orders/day=wed/stray.parquet", kit.parquet([{"id": 9, "at": 1}]))
     with pytest.raises(PySparkException, match="tidegate adopt"):
         kit.run(lake, "orders", listing=True)
 
     plan = plan_adoption(lake.lake, lake.key("orders"))
-    assert (plan.live.objects, plan.live.rows, plan.left.objects, plan.others.objects) == (2, 4, 2, 1)
+    assert (plan.live.objects, plan.live.rows, plan.left.objects, plan.others.objects) == (2, 4, 1, 2)
     assert (plan.refusals, plan.recent_commits) == ((), 4)
     for seam in SEAMS:
         if seam != "adopt-enter":
@@ -89,9 +98,11 @@ def test_a_partitioned_table_of_delta_rs_is_adopted_once_wherever_that_dies(tide
     assert {row["n"] for row in kit.ledger(lake, "orders")} == {1}
     stray = "orders/day=wed/stray.parquet"
     assert _statuses(kit, lake) == {
-        **dict.fromkeys([*live_before, *compacted], "preexisting"), stray: "quarantined",
+        **dict.fromkeys([*live_before, *compacted], "preexisting"), **dict.fromkeys([stray, back], "quarantined"),
     }  # fmt: skip
     assert {row["key"] for row in kit.ledger(lake, "orders") if row["cause"] == "left"} == set(left)
+    found = [[item.key for item in quarantined_objects(lake.lake, lake.key("orders"), of)] for of in _CHOICES]
+    assert found == [[], [back]]
     store, ledgers = lake.lake.store, f"{lake.key('orders')}.."
     for place in (store.key("staging", ""), store.key("ledger", f"{ledgers}seed-")):
         assert not list(store.objects.list_under(store.bucket, place))
@@ -127,11 +138,16 @@ def test_a_table_of_spark_with_a_stuck_run_is_adopted_with_what_waits(tidegate_l
     kit.query(
         lake,
         "CREATE TABLE {t} (id BIGINT NOT NULL, at BIGINT) USING delta "
-        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
+        "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true', "
+        "'delta.deletedFileRetentionDuration' = 'interval 0 hours')",
         t=location,
     )
     kit.query(lake, "INSERT INTO {t} SELECT /*+ COALESCE(1) */ id, 1 FROM range(4)", t=location)
     kit.query(lake, "DELETE FROM {t} WHERE id = 3", t=location)
+    # Delta no longer knows this tombstone, and the log has it: the file does not enter again.
+    kit.query(lake, "INSERT INTO {t} VALUES (8, 1)", t=location)
+    time.sleep(2)
+    kit.query(lake, "DELETE FROM {t} WHERE id = 8", t=location)
     lake.put("orders/new.parquet", kit.parquet([{"id": 5, "at": 1}]))
     with pytest.raises(DataError, match=r"column id is NOT NULL.*DROP NOT NULL"):
         _adopt(lake)
@@ -176,4 +192,7 @@ def test_a_table_whose_files_are_not_those_of_its_log_is_refused(tidegate_lake: 
     assert (first in refusals[0], second in refusals[1]) == (True, True)
     with pytest.raises(DataError, match="cannot be adopted"):
         _adopt(lake)
+    copy = {"path": "_tidegate/copies/x.parquet", "partitionValues": {}, "size": 1, "modificationTime": 1}
+    lake.put("orders/_delta_log/00000000000000000002.json", json.dumps({"add": {**copy, "dataChange": True}}).encode())
+    assert "1 files of the table are not its own" in plan_adoption(lake.lake, lake.key("orders")).refusals[0]
     assert lake.lake.table(lake.key("orders")).birth is None

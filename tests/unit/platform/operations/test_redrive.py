@@ -32,6 +32,7 @@ from tidegate.platform.operations.redrive import (
     RedriveRequest,
     message_from_body,
     quarantined_messages,
+    quarantined_objects,
     redrive_messages,
     redrive_objects,
 )
@@ -324,3 +325,11 @@ def test_a_record_that_was_cut_out_of_its_notification_is_one_again() -> None:
     assert again.reason == reject.reason
     assert [event.key for event in parse_body(message_from_body(json.dumps(good)), "n").events] == ["orders/a.csv"]
     assert message_from_body("{ no JSON") == "{ no JSON"
+
+
+def test_objects_of_before_an_adoption_are_chosen_by_key_only() -> None:
+    found = [Quarantined("orders/a.parquet", "bad", NOON), Quarantined("orders/b.parquet", "old", NOON, unlogged=True)]
+    ledger = SimpleNamespace(clock=lambda: (1, 1), quarantined_objects=lambda version: found)
+    lake: Any = SimpleNamespace(table=lambda _: SimpleNamespace(ledger=ledger))
+    chosen = [[item.key for item in quarantined_objects(lake, ORDERS, of)] for of in (Choice(), Choice(key="orders/*"))]
+    assert chosen == [["orders/a.parquet"], ["orders/a.parquet", "orders/b.parquet"]]

@@ -46,6 +46,14 @@ def test_a_writer_that_continues_and_refusals_are_named(plan: AdoptionPlan) -> N
     assert text.endswith("REFUSED  no\n  REFUSED  never")
 
 
+def test_objects_enter_only_if_the_log_knows_what_left(plan: AdoptionPlan) -> None:
+    assert "REFUSED" not in "\n".join(plan_lines(plan, enter=True))
+    cut = replace(plan, whole_log=False)
+    assert "REFUSED" not in "\n".join(plan_lines(cut, enter=False))
+    assert "REFUSED  --enter: the log has lost its first commits" in "\n".join(plan_lines(cut, enter=True))
+    assert replace(cut, shares={}).refused(enter=True) == ()
+
+
 def test_a_table_that_the_lake_has_already_is_named(plan: AdoptionPlan) -> None:
     (line,) = plan_lines(replace(plan, adopted=True), enter=False)
     assert line == "s3a://landing/orders is bronze.orders of this lake already: nothing is left to do"

@@ -104,7 +104,7 @@ class AdoptionTest {
   void allFilesOfTheLogAreShown() {
     t.sql("DELETE FROM {t} WHERE id = 1");
     var spark = TestTable.spark();
-    Row shown = spark.sql("CALL tidegate.system.logged_view(table => '" + t.uri() + "', view => 'logged')").head();
+    Row shown = logged();
     assertEquals(2, shown.getLong(0));
     assertTrue(shown.getString(1).contains("\"nullable\":false"));
     assertEquals(3, shown.getString(2).split(",").length);
@@ -112,5 +112,33 @@ class AdoptionTest {
     assertEquals(1, files.stream().filter(file -> file.<Boolean>getAs("_tidegate_live")).mapToLong(f -> f.<Long>getAs("_tidegate_rows")).sum());
     assertFalse(files.get(0).<Boolean>getAs("_tidegate_live"));
     assertTrue(files.stream().allMatch(file -> t.exists(file.getAs("_tidegate_key"))));
+    assertTrue(shown.getBoolean(3));
+  }
+
+  @Test
+  void tombstonesAreShownThatDeltaHasForgotten() throws java.io.IOException {
+    t.sql("ALTER TABLE {t} SET TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 0 seconds')");
+    t.sql("DELETE FROM {t} WHERE id = 1");
+    var log = org.apache.spark.sql.delta.DeltaLog.forTable(TestTable.spark(), t.uri());
+    log.checkpoint();
+    Row shown = logged();
+    assertEquals(4, shown.getString(2).split(",").length, "commits before a checkpoint count, too");
+    var removed = TestTable.spark().table("logged").where("NOT _tidegate_live");
+    assertEquals(List.<Object>of(1L, true), List.<Object>of(removed.count(), shown.getBoolean(3)));
+    assertTrue(removed.head().<Long>getAs("_tidegate_removed_at") > 0 && removed.head().<Long>getAs("_tidegate_size") > 0);
+    java.nio.file.Files.delete(t.root.resolve("_delta_log/%020d.json".formatted(0)));
+    assertFalse(logged().getBoolean(3), "a tombstone may have been in the first commit");
+  }
+
+  @Test
+  void filesOfElsewhereAreShown() throws java.io.IOException {
+    String add = "{\"add\":{\"path\":\"../x.parquet\",\"partitionValues\":{},\"size\":1,\"modificationTime\":1,\"dataChange\":true}}\n";
+    java.nio.file.Files.writeString(t.root.resolve("_delta_log/%020d.json".formatted(2)), add);
+    logged();
+    assertEquals(1, TestTable.spark().table("logged").where("_tidegate_outside").count());
+  }
+
+  private Row logged() {
+    return TestTable.spark().sql("CALL tidegate.system.logged_view(table => '" + t.uri() + "', view => 'logged')").head();
   }
 }
