@@ -157,6 +157,11 @@ class LedgerRow:
     bad_rows_folder: str | None = None
     event_type: str | None = None
 
+    @property
+    def entered(self) -> bool:
+        """Whether the object's rows are in the table by this decision, as `ENTERED` says in SQL."""
+        return self.status is Status.COMMITTED or (self.status is Status.PREEXISTING and self.cause is None)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the values as plain JSON, without empty values."""
         return {name: value for name, value in vars(self).items() if value is not None}

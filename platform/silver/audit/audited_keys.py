@@ -214,6 +214,8 @@ def _lost_files(work: PendingMerge, n: int) -> bool:
         return False
     table = work.table
     batch = table.batches.read(n)
+    if batch and batch.adopt:
+        return True  # Its rows are not in the batch, and mostly too many to be looked up.
     keys = [row.key for row in batch.rows if row.status is Status.COMMITTED] if batch else []
     if len(keys) > _MAX_LOOKED_UP:
         return True

@@ -9,7 +9,6 @@ from urllib.parse import unquote
 
 from pyspark.sql import Row
 
-from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.config.silver_columns import (
     CHANGED_AT,
     CHANGED_BATCH,
@@ -235,12 +234,12 @@ def silver_times(delta: Delta, rows: KeyRows, condition: str, *, is_one: bool = 
 
 
 def _decisions(rows: KeyRows, files: Sequence[str]) -> Mapping[tuple[str, int | None], Decision]:
-    """Return the decisions that committed some files, by file and batch."""
+    """Return the decisions by which some files entered, by file and batch."""
     table, work = rows.work.table, rows.work
     keys = {file: S3Address.parse(_address(rows, file)).key for file in dict.fromkeys(files)}
     by_key: dict[str, list[Decision]] = {}
     for decision in table.ledger.history(work.ledger.version, *dict.fromkeys(keys.values())):
-        if decision.row.status is Status.COMMITTED:
+        if decision.row.entered:
             by_key.setdefault(decision.row.key, []).append(decision)
     found: dict[tuple[str, int | None], Decision] = {}
     for file, key in keys.items():

@@ -203,3 +203,10 @@ def test_columns_are_read_before_reasons() -> None:
 def test_other_rows_are_refused(body: dict[str, object]) -> None:
     with pytest.raises((KeyError, ValueError, TypeError)):
         LedgerRow.from_dict(body)
+
+
+def test_an_object_entered_by_a_batch_or_was_in_its_table_when_that_was_adopted() -> None:
+    entered = {
+        (status, cause) for status in Status for cause in (None, *Cause) if LedgerRow("a", status, cause=cause).entered
+    }
+    assert entered == {(Status.PREEXISTING, None), *((Status.COMMITTED, cause) for cause in (None, *Cause))}
