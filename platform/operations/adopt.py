@@ -20,7 +20,7 @@ import io
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -113,6 +113,7 @@ class AdoptionPlan:
         shares: the objects, by what becomes of them.
         recent_commits: number of commits of the last 15 minutes.
         whole_log: whether the log has every commit, so that no file left it without a trace.
+        entered: whether objects that the log does not name enter, as the batch says; None if it is not decided.
     """
 
     table: Table
@@ -124,6 +125,7 @@ class AdoptionPlan:
     shares: dict[str, Share] = field(default_factory=dict)
     recent_commits: int = 0
     whole_log: bool = True
+    entered: bool | None = None
 
     def share(self, kind: str) -> Share:
         """Return the objects of a kind."""
@@ -197,7 +199,7 @@ def adopt_table(
         with _comparison(plan, log) as (plan, objects):
             if refused := plan.refused(enter=enter):
                 raise DataError(f"{plan.location} cannot be adopted: {'; '.join(refused)}")
-            _decide(plan, objects, by, log, enter=enter)
+            plan = replace(plan, entered=_decide(plan, objects, by, log, enter=enter))
     table = lake.table(table_key)
     if continue_decided(table, table.ledger.clock(), RunOptions(f"adopt by {by}"), log):
         sync_table(lake, table_key, log)
@@ -365,8 +367,11 @@ def _with_objects(plan: AdoptionPlan, files: LoggedFiles, objects: DataFrame) ->
     )
 
 
-def _decide(plan: AdoptionPlan, objects: DataFrame, by: str, log: Callable[[str], None], *, enter: bool) -> None:
-    """Decide the batch that takes the table over, and give the table the birth record of its generation."""
+def _decide(plan: AdoptionPlan, objects: DataFrame, by: str, log: Callable[[str], None], *, enter: bool) -> bool:
+    """Decide the batch that takes the table over, and give the table the birth record of its generation.
+
+    Returns whether objects that the log does not name enter: the batch of an earlier command may say something else.
+    """
     table, store, version = plan.table, plan.table.lake.store, plan.state.version
     generation, folder, found = _current_generation(table, version)
     if found is None:
@@ -390,7 +395,7 @@ def _decide(plan: AdoptionPlan, objects: DataFrame, by: str, log: Callable[[str]
             location=plan.location,
             after_version=version,
             manifests=(),
-            adopt=Adopt(properties, seed, count),
+            adopt=Adopt(properties, seed, count, enter),
             run_id=f"adopt by {by}",
             decided_at=datetime.now(UTC).isoformat(),
         )
@@ -398,9 +403,13 @@ def _decide(plan: AdoptionPlan, objects: DataFrame, by: str, log: Callable[[str]
         if not _takes_over(found, version):
             raise DataError(f"{table.key.uri}: another command decided batch 1 meanwhile: repeat this one")
         seam("adopt-decide")
+    entered = found.adopt is not None and found.adopt.enter
+    if entered is not enter:
+        log(f"WARNING: an earlier command decided this {'with' if entered else 'without'} --enter, and that stays")
     birth = Birth(generation, plan.location, table.spec.name, True, folder, version)
     store.births.replace(table.table_key, birth)
     seam("adopt-birth")
+    return entered
 
 
 def _takes_over(batch: Batch | None, version: int) -> bool:

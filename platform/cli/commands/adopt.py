@@ -96,6 +96,8 @@ def plan_lines(plan: AdoptionPlan, *, enter: bool) -> list[str]:
     state, name = plan.state, f"bronze.{plan.table.spec.name}"
     if plan.adopted:
         return [f"{plan.location} is {name} of this lake already: nothing is left to do"]
+    if plan.entered is not None:
+        enter = plan.entered
     others = (
         "are put into the inbox, for the next run"
         if enter

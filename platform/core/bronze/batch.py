@@ -117,11 +117,13 @@ class Adopt:
         properties: Delta table properties that it gets.
         seed: `s3a://` URI of a folder with the ledger rows of the objects that were there before, as Parquet.
         rows: number of these rows.
+        enter: whether objects that the log does not name went to the inbox, and have no rows there.
     """
 
     properties: dict[str, str]
     seed: str
     rows: int
+    enter: bool = False
 
 
 @dataclass(frozen=True)
@@ -305,7 +307,7 @@ class Batch:
             "after_version": self.after_version,
             "create": self.create and self.create.to_dict(),
             # Omitted when unset, so that batches written by older versions keep their digest.
-            **({"adopt": vars(self.adopt)} if self.adopt else {}),
+            **({"adopt": _adoption(self.adopt)} if self.adopt else {}),
             **({"evolve": self.evolve.to_dict()} if self.evolve else {}),
             **({"objects": [vars(item) for item in self.objects]} if self.objects else {}),
             **({"columns": _columns(self.columns)} if self.columns else {}),
@@ -319,6 +321,10 @@ class Batch:
             "run_id": self.run_id,
             "decided_at": self.decided_at,
         }
+
+
+def _adoption(adopt: Adopt) -> dict[str, Any]:
+    return {name: value for name, value in vars(adopt).items() if value is not False}
 
 
 def _columns(schema: TableSchema) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,7 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.lake_root.store import LakeStore
-from tidegate.platform.operations.adopt import _begin_generation, _current_generation
+from tidegate.platform.operations.adopt import _begin_generation, _current_generation, _decide
 from tidegate.platform.operations.reset import plan_reset
 
 KEY = TableKey("landing", "orders/")
@@ -32,7 +33,8 @@ def _batch(generation: str, version: int) -> Batch:
 
 def _plan(store: LakeStore, version: int = 7, now: int = 7) -> Any:
     delta = SimpleNamespace(table_state=lambda location: SimpleNamespace(version=now))
-    table = SimpleNamespace(table_key=ORDERS, birth=None, lake=SimpleNamespace(store=store), delta=delta)
+    spec = SimpleNamespace(name="orders")
+    table = SimpleNamespace(table_key=ORDERS, spec=spec, birth=None, lake=SimpleNamespace(store=store), delta=delta)
     return SimpleNamespace(table=table, state=SimpleNamespace(version=version), location=LOCATION)
 
 
@@ -56,6 +58,19 @@ def test_an_adoption_of_a_later_version_ends_what_can_never_commit(store: LakeSt
     assert store.batches(folder).retirement() is None, "nothing was ended"
     later, _, batch = _begin_generation(_plan(store, 8, now=8), "adam")
     assert (later != generation, batch) == (True, None)
+
+
+def test_a_repetition_says_what_was_decided(store: LakeStore) -> None:
+    plan = _plan(store)
+    generation, folder, _ = _begin_generation(plan, "eva")
+    adopt = Adopt({}, "s3a://lake/root/ledger/seed", 1, enter=True)
+    store.batches(folder).decide(replace(_batch(generation, 7), adopt=adopt).seal())
+    said: list[str] = []
+    objects: Any = None
+    assert _decide(plan, objects, "eva", said.append, enter=True) is True
+    assert said == []
+    assert _decide(plan, objects, "adam", said.append, enter=False) is True
+    assert said == ["WARNING: an earlier command decided this with --enter, and that stays"]
 
 
 def test_an_adopted_table_is_not_reset(store: LakeStore) -> None:

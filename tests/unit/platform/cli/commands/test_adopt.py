@@ -36,6 +36,8 @@ def test_every_object_of_a_plan_has_a_line(plan: AdoptionPlan) -> None:
     ):
         assert part in text, text
     assert "they are put into the inbox" in "\n".join(plan_lines(plan, enter=True))
+    decided = replace(plan, entered=False)
+    assert "they are quarantined" in "\n".join(plan_lines(decided, enter=True)), "as an earlier command decided"
     assert "WARNING" not in text
     assert "REFUSED" not in text
 
