@@ -87,7 +87,8 @@ class Share:
     Attributes:
         objects: their number.
         size: bytes.
-        rows: that readers of the table see; 0 without statistics.
+        rows: that readers of the table see, by statistics of the log.
+        uncounted: number of live files among them without statistics, whose rows are not known.
         fitting: number of objects among them that a registered table can have.
         examples: their first and last key.
     """
@@ -97,6 +98,7 @@ class Share:
     rows: int = 0
     fitting: int = 0
     examples: tuple[str, ...] = ()
+    uncounted: int = 0
 
 
 @dataclass(frozen=True)
@@ -332,9 +334,17 @@ def _with_objects(plan: AdoptionPlan, files: LoggedFiles, objects: DataFrame) ->
         F.sum("rows").alias("rows"),
         F.count_if("fits").alias("fitting"),
         F.array_distinct(F.array(F.min("key"), F.max("key"))).alias("examples"),
+        F.count_if((F.col("kind") == _LIVE) & F.col("rows").isNull()).alias("uncounted"),
     )
     shares = {
-        row["kind"]: Share(row["objects"], row["size"] or 0, row["rows"] or 0, row["fitting"], tuple(row["examples"]))
+        row["kind"]: Share(
+            row["objects"],
+            row["size"] or 0,
+            row["rows"] or 0,
+            row["fitting"],
+            tuple(row["examples"]),
+            row["uncounted"],
+        )
         for row in counted.collect()
     }
     state, name = plan.state, delta_table(plan.location)

@@ -55,6 +55,8 @@ class AdoptShareAnswer(Answer):
     """Rows of them that readers of the table see, by the statistics of the log."""
     fitting: int
     """Number of objects among them that a registered table can have."""
+    uncounted: int
+    """Number of live files among them without statistics, whose rows are not known."""
 
 
 class AdoptAnswer(Answer):

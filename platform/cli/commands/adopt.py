@@ -103,13 +103,14 @@ def plan_lines(plan: AdoptionPlan, *, enter: bool) -> list[str]:
         if enter
         else "are quarantined; `tidegate redrive --key` registers them"
     )
+    unknown = f" and unknown rows of {plan.live.uncounted} files" if plan.live.uncounted else ""
     partitions = f", by folders {', '.join(state.schema.partitions)}" if state.schema.partitions else ""
     lines = [
         f"{plan.location} becomes {name} ({plan.table.table_key}), registered:",
         f"  version  {state.version}, features {', '.join(state.features) or 'none'}",
         f"  columns  {state.schema.sql()}{partitions}",
-        f"  live     {plan.live.objects} files with {plan.live.rows} rows, {plan.live.size} bytes: none is read, "
-        "written or added again",
+        f"  live     {plan.live.objects} files with {plan.live.rows} rows{unknown}, {plan.live.size} bytes: none is "
+        "read, written or added again",
         f"  left     {plan.left.objects} objects whose rows left the table before, and {plan.gone.objects} that are "
         "gone: none of them enters",
         f"  others   {plan.others.objects} objects that the log does not name, {plan.others.fitting} of them Parquet "
@@ -126,4 +127,6 @@ def plan_lines(plan: AdoptionPlan, *, enter: bool) -> list[str]:
 
 
 def _share_answer(share: Share) -> AdoptShareAnswer:
-    return AdoptShareAnswer(objects=share.objects, bytes=share.size, rows=share.rows, fitting=share.fitting)
+    return AdoptShareAnswer(
+        objects=share.objects, bytes=share.size, rows=share.rows, fitting=share.fitting, uncounted=share.uncounted
+    )

@@ -42,6 +42,12 @@ def test_every_object_of_a_plan_has_a_line(plan: AdoptionPlan) -> None:
     assert "REFUSED" not in text
 
 
+def test_rows_of_files_without_statistics_are_not_said_to_be_none(plan: AdoptionPlan) -> None:
+    live = replace(plan, shares={"live": Share(3, 300, uncounted=3)})
+    assert "3 files with 0 rows and unknown rows of 3 files, 300 bytes" in "\n".join(plan_lines(live, enter=False))
+    assert plan_answer(live).live.uncounted == 3
+
+
 def test_a_writer_that_continues_and_refusals_are_named(plan: AdoptionPlan) -> None:
     text = "\n".join(plan_lines(replace(plan, recent_commits=2, refusals=("no", "never")), enter=False))
     assert "WARNING  2 commits came in the last 15 minutes" in text
