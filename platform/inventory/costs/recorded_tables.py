@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from tidegate.platform.core.bronze.ledger import Status
+from tidegate.platform.core.bronze.ledger import Cause, Status
 from tidegate.platform.core.wording import first_line
 from tidegate.platform.lake.aws.s3 import StoreError
 from tidegate.platform.lake.lake import Lake, Table
@@ -111,7 +111,9 @@ class Part(NamedTuple):
 def read_condition() -> Column:
     """Return the condition for decisions on files that a run read."""
     read = F.col("status").isin(str(Status.COMMITTED), str(Status.QUARANTINED))
-    return (F.col("kind") == "row") & read & F.col("etag").isNotNull()
+    # An adoption quarantines what it only listed.
+    listed = F.col("cause").eqNullSafe(str(Cause.UNLOGGED))
+    return (F.col("kind") == "row") & read & F.col("etag").isNotNull() & ~listed
 
 
 def query_in_parts(keys: Collection[str], query: Callable[[str], DataFrame]) -> Iterator[Part]:
