@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
+from tidegate.platform.core.schema.column_types import quote_name
+
 #: Features that Delta can take from a table, of those that Tidegate's commits do not serve.
 _REMOVABLE = frozenset({"catalogManaged", "coordinatedCommits-preview", "materializePartitionColumns"})
 _AGAIN = "write the table again without it (CREATE TABLE … AS SELECT), and adopt that table"
@@ -20,6 +22,7 @@ _COMPUTED = {
     "delta.generationExpression": "is generated",
     "delta.identity.start": "is an identity column",
     "delta.invariants": "has an invariant",
+    "__CHAR_VARCHAR_TYPE_STRING": "is a CHAR or VARCHAR",
 }
 #: What some features mean afterwards.
 _KEPT = {
@@ -60,7 +63,7 @@ def adoption_refusals(
     for name in sorted(name.removeprefix(_CONSTRAINT) for name in properties if name.startswith(_CONSTRAINT)):
         found.append(
             f"its constraint {name} would not be checked, because files are registered unread: ALTER TABLE {table} "
-            f"DROP CONSTRAINT {name}"
+            f"DROP CONSTRAINT {quote_name(name)}"
         )
     if properties.get(_MODE, "none") == "id":
         found.append(f"it finds columns by ids in files, which a producer's files do not have: {_unmap(table)}")
@@ -85,11 +88,14 @@ def kept_lines(features: Collection[str], properties: Mapping[str, str]) -> list
 def _column_refusals(table: str, schema: Mapping[str, Any]) -> Iterator[str]:
     for path, field in _fields(schema, ()):
         column, metadata = ".".join(path), field.get("metadata", {})
+        named = ".".join(map(quote_name, path))
         if not field.get("nullable", True):
             yield (
-                f"column {column} is NOT NULL, which nobody would check: ALTER TABLE {table} ALTER COLUMN {column} "
+                f"column {column} is NOT NULL, which nobody would check: ALTER TABLE {table} ALTER COLUMN {named} "
                 "DROP NOT NULL"
             )
+        if field.get("never_null"):
+            yield f"values within {column} are never NULL, which nobody would check: {_AGAIN}"
         if metadata.get(_PHYSICAL, field["name"]) != field["name"]:
             yield f"column {column} is {metadata[_PHYSICAL]} in data files, unlike in a producer's: {_unmap(table)}"
         for name, text in _COMPUTED.items():
@@ -105,9 +111,11 @@ def _fields(schema: Any, above: Sequence[str]) -> Iterator[tuple[tuple[str, ...]
                 path = (*above, field["name"])
                 yield path, field
                 yield from _fields(field["type"], path)
-        case {"type": "array", "elementType": element}:
+        case {"type": "array", "elementType": element, "containsNull": nullable}:
+            yield (*above, "element"), {"name": "element", "never_null": not nullable}
             yield from _fields(element, (*above, "element"))
-        case {"type": "map", "keyType": key, "valueType": value}:
+        case {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": nullable}:
+            yield (*above, "value"), {"name": "value", "never_null": not nullable}
             yield from _fields(key, (*above, "key"))
             yield from _fields(value, (*above, "value"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ def _column(name: str = "id", kind: Any = "long", *, nullable: bool = True, **me
         "name": name,
         "type": kind,
         "nullable": nullable,
-        "metadata": {key.replace("__", "."): value for key, value in metadata.items()},
+        "metadata": {re.sub("(?<=.)__", ".", key): value for key, value in metadata.items()},
     }
 
 
@@ -63,7 +64,8 @@ def test_a_feature_that_commits_do_not_serve_is_refused_by_name(feature: str, re
             {"delta.setTransactionRetentionDuration": "interval 1 day"},
             f"ALTER TABLE {SQL_NAME} UNSET TBLPROPERTIES ('delta.setTransactionRetentionDuration')",
         ),
-        ({"delta.constraints.positive": "id > 0"}, f"ALTER TABLE {SQL_NAME} DROP CONSTRAINT positive"),
+        ({"delta.constraints.positive": "id > 0"}, f"ALTER TABLE {SQL_NAME} DROP CONSTRAINT `positive`"),
+        ({"delta.constraints.a b": "id > 0"}, f"ALTER TABLE {SQL_NAME} DROP CONSTRAINT `a b`"),
         ({"delta.columnMapping.mode": "id"}, "SET TBLPROPERTIES ('delta.columnMapping.mode' = 'none')"),
     ],
 )
@@ -79,6 +81,7 @@ def test_a_property_that_registered_files_would_break_is_refused(properties: dic
         ({"delta__identity__start": "1"}, "is an identity column"),
         ({"delta__invariants": "id > 1"}, "has an invariant"),
         ({"delta__columnMapping__physicalName": "col-1"}, "is col-1 in data files"),
+        ({"__CHAR_VARCHAR_TYPE_STRING": "varchar(3)"}, "is a CHAR or VARCHAR"),
     ],
 )
 @pytest.mark.parametrize("depth", ["top", "struct", "array", "key", "value"])
@@ -99,8 +102,20 @@ def test_a_column_that_registered_files_would_break_is_refused_at_every_depth(
 
 def test_a_column_that_must_not_be_null_is_refused() -> None:
     (refusal,) = _refusals(_column(nullable=False))
-    assert f"ALTER TABLE {SQL_NAME} ALTER COLUMN id DROP NOT NULL" in refusal
+    assert f"ALTER TABLE {SQL_NAME} ALTER COLUMN `id` DROP NOT NULL" in refusal
     assert len(_refusals(_column(nullable=False), _column("b", nullable=False), features=("geospatial",))) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [
+        ({"type": "array", "elementType": "long", "containsNull": False}, "c.element"),
+        ({"type": "map", "keyType": "long", "valueType": "long", "valueContainsNull": False}, "c.value"),
+    ],
+)
+def test_values_within_a_column_that_must_not_be_null_are_refused(kind: Any, path: str) -> None:
+    (refusal,) = _refusals(_column("c", kind))
+    assert refusal.startswith(f"values within {path} are never NULL")
 
 
 def test_a_column_that_is_mapped_to_its_own_name_is_adopted() -> None:
