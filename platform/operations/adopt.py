@@ -109,7 +109,8 @@ class AdoptionPlan:
         table: as it is now.
         location: `s3a://` URI.
         state: of the Delta table.
-        adopted: whether the lake owns the table already, so that nothing is left to do.
+        adopted: whether the lake owns the table already.
+        unfinished: whether the ledger of such a table has no record of that yet.
         refusals: why it cannot be adopted, a sentence with the remedy for each reason.
         kept: what stays as it is, a line each.
         shares: the objects, by what becomes of them.
@@ -122,6 +123,7 @@ class AdoptionPlan:
     location: str
     state: TableState
     adopted: bool = False
+    unfinished: bool = False
     refusals: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     shares: dict[str, Share] = field(default_factory=dict)
@@ -208,17 +210,22 @@ def adopt_table(
     elif (first := table.batches.read(1)) and first.adopt:
         # It may have died after it was recorded, and has no manifests that show it.
         finish(table, first, log, void=False)
-    return plan
+    return replace(plan, unfinished=False)
 
 
 def _open_plan(lake: Lake, table_key: str) -> AdoptionPlan:
     table = lake.table(table_key)
     location = S3Address(table.key.bucket, table.key.prefix).s3a.rstrip("/")
-    if table.spec.registers is False or table.spec.output_mode or (table.birth and not table.birth.registered):
+    if table.birth and not table.birth.registered:
         raise DataError(
-            f"{table.key.uri} is not registered by lake.yaml, or was not when it was born: only a table with `mode: "
-            "register`, whose files are below its prefix, is adopted. Set that (and `tidegate reset` the table if it "
-            "has batches), or give the Delta table another prefix"
+            f"{table_key} was born as a table whose files are not below {table.key.uri}, and `tidegate reset` does not "
+            "change that while another table is there. Move that Delta table as a whole (aws s3 mv --recursive: its "
+            "log has relative paths) to a prefix that no table of this lake has, and adopt it there, without --enter"
+        )
+    if table.spec.registers is False or table.spec.output_mode:
+        raise DataError(
+            f"{table.key.uri} is not registered by lake.yaml: only a table with `mode: register`, whose files are "
+            "below its prefix, is adopted. Set that, or give the Delta table another prefix"
         )
     state = lake.delta.table_state(location)
     if not state.exists:
@@ -227,11 +234,13 @@ def _open_plan(lake: Lake, table_key: str) -> AdoptionPlan:
     if owner == lake.id:
         if table.birth is None or state.properties.get("tidegate.generation") != table.birth.generation:
             raise DataError(f"{location} is of another generation of this lake: finish its `tidegate reset`")
-        return AdoptionPlan(table, location, state, adopted=True)
-    if owner is not None:
+        first = table.batches.first()
+        unfinished = first is not None and first.adopt is not None and table.ledger.clock().n < 1
+        return AdoptionPlan(table, location, state, adopted=True, unfinished=unfinished)
+    if owner is not None or "tidegate.generation" in state.properties:
         raise DataError(
-            f"{location} belongs to lake {owner}, this is lake {lake.id}: take the prefix out of that lake, and ALTER "
-            f"TABLE {delta_table(location)} UNSET TBLPROPERTIES ('tidegate.lake', 'tidegate.generation')"
+            f"{location} belongs to lake {owner or 'unknown'}, this is lake {lake.id}: take the prefix out of that "
+            f"lake, and ALTER TABLE {delta_table(location)} UNSET TBLPROPERTIES IF EXISTS ('tidegate.lake', 'tidegate.generation')"
         )
     clock = table.ledger.clock()
     # Batches that only refused files have made no table.

@@ -94,6 +94,10 @@ def plan_answer(plan: AdoptionPlan) -> AdoptAnswer:
 def plan_lines(plan: AdoptionPlan, *, enter: bool) -> list[str]:
     """Return what becomes of the table and of each object, one line each."""
     state, name = plan.state, f"bronze.{plan.table.spec.name}"
+    if plan.unfinished:
+        return [
+            f"{plan.location} is {name} of this lake, and its ledger is not begun: `--yes`, or a run, finishes that"
+        ]
     if plan.adopted:
         return [f"{plan.location} is {name} of this lake already: nothing is left to do"]
     if plan.entered is not None:

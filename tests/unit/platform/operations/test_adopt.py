@@ -14,7 +14,7 @@ from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.lake_root.store import LakeStore
-from tidegate.platform.operations.adopt import _begin_generation, _current_generation, _decide
+from tidegate.platform.operations.adopt import _begin_generation, _current_generation, _decide, plan_adoption
 from tidegate.platform.operations.reset import plan_reset
 
 KEY = TableKey("landing", "orders/")
@@ -71,6 +71,37 @@ def test_a_repetition_says_what_was_decided(store: LakeStore) -> None:
     assert said == []
     assert _decide(plan, objects, "adam", said.append, enter=False) is True
     assert said == ["WARNING: an earlier command decided this with --enter, and that stays"]
+
+
+def _lake(store: LakeStore, properties: dict[str, str], *, n: int = 0, registered: bool = True) -> Any:
+    state = SimpleNamespace(exists=True, properties=properties, version=8)
+    batches = store.batches(f"{ORDERS}..g1")
+    batches.decide(_batch("g1", 7))
+    table = SimpleNamespace(
+        key=KEY,
+        birth=Birth("g1", LOCATION, "orders", registered),
+        batches=batches,
+        spec=SimpleNamespace(registers=True, output_mode=None),
+        ledger=SimpleNamespace(clock=lambda: SimpleNamespace(n=n)),
+    )
+    delta = SimpleNamespace(table_state=lambda location: state)
+    return SimpleNamespace(id="lake", table=lambda _: table, delta=delta)
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_an_adoption_without_a_record_is_not_finished(store: LakeStore, n: int) -> None:
+    plan = plan_adoption(_lake(store, {"tidegate.lake": "lake", "tidegate.generation": "g1"}, n=n), ORDERS)
+    assert (plan.adopted, plan.unfinished) == (True, n == 0)
+
+
+def test_a_table_with_half_of_an_owner_is_refused_at_once(store: LakeStore) -> None:
+    with pytest.raises(DataError, match=r"belongs to lake unknown, .* UNSET TBLPROPERTIES"):
+        plan_adoption(_lake(store, {"tidegate.generation": "g0"}), ORDERS)
+
+
+def test_a_prefix_whose_files_were_loaded_has_a_way_that_works(store: LakeStore) -> None:
+    with pytest.raises(DataError, match=r"does not change that .*aws s3 mv --recursive"):
+        plan_adoption(_lake(store, {}, registered=False), ORDERS)
 
 
 def test_an_adopted_table_is_not_reset(store: LakeStore) -> None:

@@ -63,6 +63,8 @@ def test_objects_enter_only_if_the_log_knows_what_left(plan: AdoptionPlan) -> No
 
 
 def test_a_table_that_the_lake_has_already_is_named(plan: AdoptionPlan) -> None:
+    (line,) = plan_lines(replace(plan, adopted=True, unfinished=True), enter=False)
+    assert line.endswith("its ledger is not begun: `--yes`, or a run, finishes that")
     (line,) = plan_lines(replace(plan, adopted=True), enter=False)
     assert line == "s3a://landing/orders is bronze.orders of this lake already: nothing is left to do"
 
