@@ -135,7 +135,7 @@ class AdoptionPlan:
         """Return the objects of a kind."""
         return self.shares.get(kind, Share())
 
-    def refused(self, *, enter: bool) -> tuple[str, ...]:
+    def all_refusals(self, *, enter: bool) -> tuple[str, ...]:
         """Return why the table cannot be adopted, if objects that its log does not name are to enter."""
         if not enter or self.whole_log or not self.others.objects:
             return self.refusals
@@ -201,7 +201,7 @@ def adopt_table(
     plan = _open_plan(lake, table_key)
     if not plan.adopted:
         with _comparison(plan, log) as (plan, objects):
-            if refused := plan.refused(enter=enter):
+            if refused := plan.all_refusals(enter=enter):
                 raise DataError(f"{plan.location} cannot be adopted: {'; '.join(refused)}")
             plan = replace(plan, entered=_decide(plan, objects, by, log, enter=enter))
     table = lake.table(table_key)
@@ -234,13 +234,14 @@ def _open_plan(lake: Lake, table_key: str) -> AdoptionPlan:
     if owner == lake.id:
         if table.birth is None or state.properties.get("tidegate.generation") != table.birth.generation:
             raise DataError(f"{location} is of another generation of this lake: finish its `tidegate reset`")
-        first = table.batches.first()
+        first = table.batches.first_batch()
         unfinished = first is not None and first.adopt is not None and table.ledger.clock().n < 1
         return AdoptionPlan(table, location, state, adopted=True, unfinished=unfinished)
     if owner is not None or "tidegate.generation" in state.properties:
         raise DataError(
             f"{location} belongs to lake {owner or 'unknown'}, this is lake {lake.id}: take the prefix out of that "
-            f"lake, and ALTER TABLE {delta_table(location)} UNSET TBLPROPERTIES IF EXISTS ('tidegate.lake', 'tidegate.generation')"
+            f"lake, and ALTER TABLE {delta_table(location)} UNSET TBLPROPERTIES IF EXISTS ('tidegate.lake', "
+            "'tidegate.generation')"
         )
     clock = table.ledger.clock()
     # Batches that only refused files have made no table.
@@ -263,7 +264,7 @@ def _comparison(plan: AdoptionPlan, log: Callable[[str], None]) -> Iterator[tupl
         with temporary_view(delta.session, "logged") as view:
             files = delta.logged_view(plan.location, view)
             if files.version != plan.state.version:
-                raise _continued(plan.location)
+                raise _busy_error(plan.location)
             listing, compared = delta.session.read.parquet(f"{folder}/listing"), f"{folder}/compared"
             # They are read several times.
             _objects(delta.session.table(view), listing, table.key.prefix).write.parquet(compared)
@@ -450,7 +451,7 @@ def _generations(table: Table) -> Iterator[tuple[str, str, Batch | None]]:
     folder = (birth.generation_folder if birth else "") or table.table_key
     while True:
         batches = table.lake.store.batches(folder)
-        yield generation, folder, batches.first()
+        yield generation, folder, batches.first_batch()
         following = batches.retirement()
         if following is None:
             return
@@ -465,13 +466,13 @@ def _begin_generation(plan: AdoptionPlan, by: str) -> tuple[str, str, Batch | No
     # Another adoption may have come so far meanwhile. What it has decided, and perhaps committed, must not end.
     if not _takes_over(batch, version) and not (".." in folder and batch is None):
         if table.delta.table_state(plan.location).version != version:
-            raise _continued(plan.location)
+            raise _busy_error(plan.location)
         generation = table.lake.store.batches(folder).retire(0, by, "adopt").generation
         folder, batch = f"{table.table_key}..{generation}", None
     return generation, folder, batch
 
 
-def _continued(location: str) -> DataError:
+def _busy_error(location: str) -> DataError:
     return DataError(f"another writer commits to {location}: stop it first, then repeat this command")
 
 

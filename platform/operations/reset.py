@@ -109,7 +109,7 @@ def plan_reset(lake: Lake, table_key: str) -> ResetPlan:
         raise DataError(
             f"{table.key.uri} has no table yet, so there is nothing to reset: its next file creates the table"
         )
-    if (first := table.batches.first()) and first.adopt:
+    if (first := table.batches.first_batch()) and first.adopt:
         raise DataError(
             f"{table.key.uri} was adopted, and is not reset: rows that a DELETE or a compaction took out of its files "
             "before would come back. To start over, give another table of lake.yaml an empty prefix, and write there "

@@ -5896,8 +5896,8 @@ MUTANTS = (
         "a reset brings rows back that left a table before it was adopted",
         6,
         "plan_reset",
-        "if (first := table.batches.first()) and first.adopt:",
-        "if (first := table.batches.first()) and first.evolve:",
+        "if (first := table.batches.first_batch()) and first.adopt:",
+        "if (first := table.batches.first_batch()) and first.evolve:",
         (f"{_BEGUN}test_an_adopted_table_is_not_reset",),
     ),
     Mutant(
@@ -5911,7 +5911,7 @@ MUTANTS = (
     Mutant(
         "objects enter that may have left a table whose log lost its first commits",
         6,
-        "refused",
+        "all_refusals",
         "if not enter or self.whole_log or",
         "if not enter or",
         ("tests/unit/platform/cli/commands/test_adopt.py::test_objects_enter_only_if_the_log_knows_what_left",),

@@ -63,7 +63,7 @@ def run_adopt(
             raise CommandError(str(refused)) from None
     for line in plan_lines(plan, enter=enter):
         say(line)
-    if not yes and not plan.adopted and not plan.refused(enter=enter):
+    if not yes and not plan.adopted and not plan.all_refusals(enter=enter):
         option = " --enter" if enter else ""
         console.print(Text(f"\nNothing was changed. To do it: tidegate adopt {name}{option} --yes", style="bold"))
 
@@ -127,7 +127,7 @@ def plan_lines(plan: AdoptionPlan, *, enter: bool) -> list[str]:
             f"  WARNING  {plan.recent_commits} commits came in the last 15 minutes: a writer that continues is not "
             "stopped by this, and its files would be in the table twice. docs/guides/adopt.md has the order"
         )
-    return [*lines, *(f"  REFUSED  {refusal}" for refusal in plan.refused(enter=enter))]
+    return [*lines, *(f"  REFUSED  {refusal}" for refusal in plan.all_refusals(enter=enter))]
 
 
 def _share_answer(share: Share) -> AdoptShareAnswer:

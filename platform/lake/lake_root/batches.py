@@ -76,7 +76,7 @@ class Batches:
             )
         return Batch.from_json(body, self._root.address(self._key(n)))
 
-    def first(self) -> Batch | None:
+    def first_batch(self) -> Batch | None:
         """Return batch 1. None if it was not decided, also if the generation ended before."""
         try:
             return self.read(1)

@@ -25,7 +25,7 @@ KEY = "orders/a.parquet"
         ),
     ],
 )
-def test_bytes_that_left_before_an_adoption_are_not_said_to_be_in_the_table(cause: Cause | None, verdict: str) -> None:
+def test_bytes_that_left_before_an_adoption_are_not_in_the_table(cause: Cause | None, verdict: str) -> None:
     row = LedgerRow(KEY, Status.PREEXISTING, etag="e1", size=10, cause=cause)
     last = Decision(Stamp("row", 1, "adopt by eva", 3, 0, 0), row)
     probe = S3Found("e1", 10, 0)

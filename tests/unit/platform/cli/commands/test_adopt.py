@@ -42,7 +42,7 @@ def test_every_object_of_a_plan_has_a_line(plan: AdoptionPlan) -> None:
     assert "REFUSED" not in text
 
 
-def test_rows_of_files_without_statistics_are_not_said_to_be_none(plan: AdoptionPlan) -> None:
+def test_rows_of_files_without_statistics_are_not_taken_for_none(plan: AdoptionPlan) -> None:
     live = replace(plan, shares={"live": Share(3, 300, uncounted=3)})
     assert "3 files with 0 rows and unknown rows of 3 files, 300 bytes" in "\n".join(plan_lines(live, enter=False))
     assert plan_answer(live).live.uncounted == 3
@@ -59,7 +59,7 @@ def test_objects_enter_only_if_the_log_knows_what_left(plan: AdoptionPlan) -> No
     cut = replace(plan, whole_log=False)
     assert "REFUSED" not in "\n".join(plan_lines(cut, enter=False))
     assert "REFUSED  --enter: the log has lost its first commits" in "\n".join(plan_lines(cut, enter=True))
-    assert replace(cut, shares={}).refused(enter=True) == ()
+    assert replace(cut, shares={}).all_refusals(enter=True) == ()
 
 
 def test_a_table_that_the_lake_has_already_is_named(plan: AdoptionPlan) -> None:
