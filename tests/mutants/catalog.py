@@ -5911,7 +5911,7 @@ MUTANTS = (
     Mutant(
         "objects enter that may have left a table whose log lost its first commits",
         6,
-        "all_refusals",
+        "AdoptionPlan.all_refusals",
         "if not enter or self.whole_log or",
         "if not enter or",
         ("tests/unit/platform/cli/commands/test_adopt.py::test_objects_enter_only_if_the_log_knows_what_left",),

@@ -78,7 +78,8 @@ public final class LoggedViewProcedure extends LocalProcedure {
     FileStatus[] commits = commits(table);
     DeltaLogFileIndex index = new DeltaLogFileIndex(DeltaLogFileIndex.COMMIT_FILE_FORMAT(), commits);
     var kept = table.snapshot().tombstones().toDF().select("path", "size", "deletionTimestamp");
-    var logged = table.log().loadIndex(index, new StructType().add("remove", REMOVE)).where("remove IS NOT NULL").select("remove.*");
+    StructType columns = new StructType().add("remove", REMOVE);
+    var logged = table.log().loadIndex(index, columns).where("remove IS NOT NULL").select("remove.*");
     var removed =
         kept.union(logged)
             .where(not(outside))
