@@ -5944,8 +5944,8 @@ MUTANTS = (
         "a file that is not in S3 is adopted",
         6,
         "_objects",
-        "F.when((entries > 0) & stored.isNull(), _MISSING)",
-        "F.when((entries > 0) & stored.isNull(), _GONE)",
+        ".when((entries > 0) & stored.isNull(), _MISSING)",
+        ".when((entries > 0) & stored.isNull(), _GONE)",
         (f"{_ADOPTIONS}test_a_table_whose_files_are_not_those_of_its_log_is_refused",),
     ),
     Mutant(
