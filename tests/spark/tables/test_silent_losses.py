@@ -154,7 +154,7 @@ def test_a_file_that_another_writer_s_commit_added_is_not_asked_for_for_ever(tid
 @pytest.mark.parametrize("properties", ["", "TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"])
 @pytest.mark.limit(
     "Tables",
-    "A prefix at which somebody else made a Delta table is refused, unless `tidegate adopt` makes it a registered table.",
+    "A prefix with a Delta table of somebody else is refused, unless `tidegate adopt` makes it a registered table.",
 )
 def test_l8_a_table_that_others_made_at_the_prefix_is_refused_with_the_remedy(
     tidegate_lake: MakeLake, kit: Any, properties: str
