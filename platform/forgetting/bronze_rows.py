@@ -147,8 +147,8 @@ def erase_from_bronze(
 def _require_loaded(birth: Birth) -> None:
     if birth.registered or birth.output:
         raise DataError(
-            f"bronze.{birth.name} was born with mode {birth.mode}, and rows can leave a loaded table only: let "
-            f"`tidegate reset {birth.name}` start it over with `mode: load`"
+            f"bronze.{birth.name} was born with mode {birth.mode}, and rows can leave a loaded table only: with `mode: "
+            f"load`, {birth.starting_over}"
         )
 
 

@@ -195,7 +195,7 @@ class Lake:
             return None
         return (
             f"lake.yaml gives its name {born.name} to {taker.prefix}: to query both tables, give that table another "
-            "`name` and start it over (tidegate reset)"
+            f"`name` and {born.starting_over}"
         )
 
     def drift(self, table: Table) -> list[str]:

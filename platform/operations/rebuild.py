@@ -158,8 +158,8 @@ def _require_loaded(key: TableKey, birth: Birth | None) -> Birth:
     if birth.registered:
         raise DataError(
             f"bronze.{birth.name} is registered: its files are the table, so there is nothing to read again. "
-            "Write them again under other keys and remove the old ones. Or set `mode: load` in lake.yaml, and run "
-            "`tidegate reset`"
+            "Write them again under other keys and remove the old ones. Or set `mode: load` in lake.yaml, and "
+            f"{birth.starting_over}"
         )
     if birth.output:
         raise DataError(

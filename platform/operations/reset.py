@@ -109,11 +109,11 @@ def plan_reset(lake: Lake, table_key: str) -> ResetPlan:
         raise DataError(
             f"{table.key.uri} has no table yet, so there is nothing to reset: its next file creates the table"
         )
-    if (first := table.batches.first_batch()) and first.adopt:
+    if table.birth.adopted:
         raise DataError(
             f"{table.key.uri} was adopted, and is not reset: rows that a DELETE or a compaction took out of its files "
             "before would come back. To start over, give another table of lake.yaml an empty prefix, and write there "
-            f"what {delta_table(first.location)} shows"
+            f"what {delta_table(table.birth.location)} shows"
         )
     clock = table.ledger.clock()
     committed = table.ledger.committed_readings(clock.version)

@@ -148,7 +148,7 @@ def merge_state(lake: Lake, spec: TableSpec) -> PendingMerge | None:
             return None  # every file so far was refused
         raise BronzeGone(
             f"bronze.{table.birth.name} at {table.birth.location} is gone, though its ledger has {n} batches: restore "
-            "its log, or reset the table as the error of its bronze run says. Silver is not changed"
+            "its log, or do what the error of its bronze run says. Silver is not changed"
         )
     bronze.require_own_files()
     require_known_properties(bronze.properties, f"bronze.{table.birth.name}")
@@ -157,7 +157,7 @@ def merge_state(lake: Lake, spec: TableSpec) -> PendingMerge | None:
     if acknowledged := bronze.properties.get(_ACKNOWLEDGED):
         app_id += f":{acknowledged}"  # after a RESTORE it holds other rows under the same id
     silver = lake.delta.table_state(location, app_id)
-    silver.require_served_features(f"silver.{spec.name}")
+    silver.require_served_features(f"silver.{spec.name}", table.birth.starting_over)
     require_known_properties(silver.properties, f"silver.{spec.name}")
     settled = read_after(silver.properties, app_id) or 0
     ledger = RecordedLedger(table.ledger, version, n)

@@ -47,7 +47,7 @@ def present_schema(spec: TableSpec, batches: Batches, delta: Delta, work: BatchD
         return None
     state = delta.table_state(work.birth.location)
     state.require_own_files()
-    state.require_served_features(f"bronze.{spec.name}")
+    state.require_served_features(f"bronze.{spec.name}", work.birth.starting_over)
     require_known_properties(state.properties, f"bronze.{spec.name}")
     require_subject(spec, state)
     # A table that was reset has no columns until its first file.

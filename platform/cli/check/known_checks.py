@@ -238,7 +238,7 @@ class Check(Enum):
         "table.birth",
         "table {}: as it was born",
         "`lake.yaml` says the mode and the types that the table began with, and its Delta log is there",
-        "restore the setting or the object that the detail names, or start over with `tidegate reset`",
+        "restore the setting or the object that the detail names, or start over as it says",
     )
     TABLE_SILVER_COLUMNS = (
         "table.silver-columns",

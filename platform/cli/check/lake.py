@@ -205,10 +205,10 @@ def _check_birth_record(store: LakeStore, spec: TableSpec) -> str:
     if differences := drift(spec, birth, began):
         raise Failed("; ".join(differences))
     log = S3Address.parse_s3a(f"{birth.location}/_delta_log/")
-    if began and not birth.output and store.objects.is_empty(*log):
+    if (began or birth.adopted) and not birth.output and store.objects.is_empty(*log):
         raise Failed(
             f"there is nothing at {log}, and the table has batches. If a run is creating the table now, check again; "
-            f"else restore the log, or start the table over with `tidegate reset {spec.name}`"
+            f"else restore the log{'' if birth.adopted else f', or {birth.starting_over}'}"
         )
     return {"register": "registered"}.get(birth.mode, f"{birth.mode.removesuffix('e')}ed")
 

@@ -9,7 +9,7 @@ from tidegate.platform.core.keys.file_format import Mode, OutputMode
 
 @dataclass(frozen=True)
 class Birth:
-    """The choices fixed when a table is first written. Only a reset replaces them.
+    """The choices fixed when a table is first written. Only a reset or an adoption replaces them.
 
     Attributes:
         generation: UUID. A rebuild keeps it.
@@ -18,9 +18,10 @@ class Birth:
         registered: whether the table registers its source files instead of loading their rows.
         generation_folder: folder of its batches and its ledger, under `batches/` and `ledger/`. If empty, the table key
             is the folder.
-        after_version: Delta version of the reset that began this generation. -1 if no reset did.
+        after_version: Delta version of the reset, or before the adoption, that began this generation. -1 if none did.
         output: the mode in which its rows become objects of an output. Then there is no Delta table, and its objects
             are staged at the location. None for a table.
+        adopted: whether others made the table. Then no reset starts it over.
     """
 
     generation: str
@@ -30,8 +31,19 @@ class Birth:
     generation_folder: str = ""
     after_version: int = -1
     output: OutputMode | None = None
+    adopted: bool = False
 
     @property
     def mode(self) -> Mode:
         """The mode that it was born with."""
         return self.output or ("register" if self.registered else "load")
+
+    @property
+    def starting_over(self) -> str:
+        """How rows get a table with other choices, in the imperative."""
+        if self.adopted:
+            return (
+                f"write the rows of bronze.{self.name} to an empty prefix, which lake.yaml gives to another table "
+                "(`tidegate reset` refuses a table that was adopted)"
+            )
+        return f"start the table over with `tidegate reset {self.name}`"

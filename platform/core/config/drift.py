@@ -56,7 +56,7 @@ def output_mode_problem(spec: TableSpec, birth: Birth) -> str:
     both = "objects of two kinds" if birth.output and spec.output else "a table and in an output"
     return (
         f"{spec.name} was born with mode {birth.mode}, and its `mode` in lake.yaml is {wanted}: its rows cannot be in "
-        f"{both}. Undo the change, or let `tidegate reset {spec.name}` start it over. Until then its files wait"
+        f"{both}. Undo the change, or {birth.starting_over}. Until then its files wait"
     )
 
 
@@ -70,7 +70,7 @@ def drift(spec: TableSpec | None, birth: Birth, began: TableSchema | None) -> li
     """
     if spec is None:
         return []
-    no_effect = f", which has no effect; `tidegate reset {spec.name}` starts the table over, or undo the change"
+    no_effect = f", which has no effect: undo the change, or {birth.starting_over}"
     table, found = spec.name if birth.output else f"bronze.{spec.name}", []
     if birth.output != spec.output_mode:
         return [output_mode_problem(spec, birth)]

@@ -96,13 +96,15 @@ class Batches:
     def birth(self) -> TableSchema | None:
         """Return the columns that the table began with.
 
-        None while no file has fitted, or if none of the first hundred batches created the table or wrote the first
-        Parquet file of an output. A batch that landed void does not count.
+        None while no file has fitted, if others made the table, or if none of the first hundred batches created the
+        table or wrote the first Parquet file of an output. A batch that landed void does not count.
 
         Raises:
             GenerationRetired: a reset ended the generation before it had a table.
         """
-        batches = itertools.takewhile(lambda batch: batch is not None, map(self.read, range(1, _MAX_BIRTH_BATCH + 1)))
+        numbers = range(1, _MAX_BIRTH_BATCH + 1)
+        # The columns of an adopted table are in its log alone.
+        batches = itertools.takewhile(lambda batch: batch is not None and not batch.adopt, map(self.read, numbers))
         firsts = ((batch.n, batch.create.schema if batch.create else batch.columns) for batch in batches if batch)
         return next((schema for n, schema in firsts if schema and not self._is_void(n)), None)
 

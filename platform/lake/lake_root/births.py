@@ -47,7 +47,7 @@ class Births:
         return found
 
     def replace(self, table: str, birth: Birth) -> None:
-        """Write the birth record of the next generation. Only the end of a reset does that."""
+        """Write the birth record of the next generation. Only the end of a reset or of an adoption does that."""
         self._root.objects.put(self._root.bucket, self._key(table), _to_json(birth))
 
     def tables(self) -> list[str]:
@@ -80,7 +80,7 @@ class Births:
 
 def _to_json(birth: Birth) -> str:
     # Omitted when unset: records of tables are as older versions read them.
-    stored = {name: value for name, value in vars(birth).items() if name != "output" or value}
+    stored = {name: value for name, value in vars(birth).items() if name not in ("output", "adopted") or value}
     if birth.output == "repartition":
         stored["output"] = True  # The only mode of the versions that wrote no name.
     return json.dumps({_ON_DISK.get(name, name): value for name, value in stored.items()})

@@ -73,11 +73,12 @@ class TableState:
         if self.refusal:
             raise DataError(f"[TIDEGATE_OWNERSHIP] {self.refusal}")
 
-    def require_served_features(self, table: str) -> None:
+    def require_served_features(self, table: str, starting_over: str) -> None:
         """Refuse a table with a feature that Tidegate's commits do not serve: its rules would be broken silently.
 
         Args:
             table: its SQL name.
+            starting_over: how its rows get another table, in the imperative.
 
         Raises:
             DataError: it has such a feature. The message names it, and says what to do.
@@ -85,8 +86,7 @@ class TableState:
         if others := sorted(set(self.features) - SERVED_FEATURES):
             raise DataError(
                 f"{table} has the table feature {others[0]}, whose rules Tidegate's commits do not serve: ALTER TABLE "
-                f"{table} DROP FEATURE '{others[0]}', or start the table over by `tidegate reset`. Nothing is lost: "
-                "files wait until then"
+                f"{table} DROP FEATURE '{others[0]}', or {starting_over}. Nothing is lost: files wait until then"
             )
 
     @property

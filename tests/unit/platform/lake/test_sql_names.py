@@ -142,7 +142,7 @@ def test_a_name_is_that_of_the_table_to_which_lake_yaml_gives_it_once_it_is_born
         other = TableKey("shop", f"{old}/").encode()
         assert [str(problem) for problem in SqlNames(lake).name_tables()] == [
             f"table {other} has no SQL names: lake.yaml gives its name orders to s3://shop/{new}/: to query both "
-            "tables, give that table another `name` and start it over (tidegate reset)"
+            "tables, give that table another `name` and start the table over with `tidegate reset orders`"
         ] * born
         assert namer.locations == ["s3a://b/orders", f"s3a://lake/ledger/{key}"]
         assert SqlNames(lake).table_key_of("orders") == key

@@ -15,6 +15,7 @@ from tests.support.lakes.seams import dying_in
 from tidegate.platform.bronze import look
 from tidegate.platform.bronze.look import _select_manifests, _sort_manifests
 from tidegate.platform.bronze.reconcile.listing import replace_known_etags
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.bronze.hint import Event, Hint, Rebuild, RemovedByAfterLoad, Replacement
 from tidegate.platform.core.bronze.ledger import LastState, LedgerRow, Status
 from tidegate.platform.core.bronze.manifest import Manifest
@@ -228,7 +229,7 @@ def lake() -> Any:
         live_keys=lambda version: {reading.key: LastState(Status.COMMITTED, "etag", 1) for reading in readings},
         committed_readings=lambda version: readings,
     )
-    birth = SimpleNamespace(registered=False, output=None, location="s3a://lake/root/bronze/orders", name="orders")
+    birth = Birth("g", "s3a://lake/root/bronze/orders", "orders", registered=False)
     schema = TableSchema((Field("id", simple_type("bigint")),))
     for key in ("orders/a.csv", "orders/b.csv"):
         objects.bodies[key] = "id\n1\n"
@@ -315,8 +316,8 @@ def test_what_a_rebuild_cannot_do_is_refused_before_anything_is_done(lake: Any) 
     assert "only a reset gives them other types" in reason
     lake.config.table_for = lambda key: spec.model_copy(update={"columns": {"id": "bigint", "new": "double"}})
     assert isinstance(plan_rebuild(lake, ORDERS), RebuildPlan), "a column that is new has no type yet"
-    lake.birth.registered = True
+    of, registered = lake.table, Birth("g", "s3a://landing/orders", "orders", registered=True)
+    lake.table = lambda table_key: SimpleNamespace(**{**vars(of(table_key)), "birth": registered})
     assert "bronze.orders is registered: its files are the table" in _refusal(lake)
-    of = lake.table
     lake.table = lambda table_key: SimpleNamespace(**{**vars(of(table_key)), "birth": None})
     assert "has no table yet" in _refusal(lake)

@@ -41,6 +41,7 @@ OURS, FIRST = "11111111-2222-3333-4444-555555555555", f"t/_delta_log/{0:020d}.js
         ("load", _COLUMNS, True, True, "loaded"),
         ("load", _COLUMNS, False, False, "or start the table over with `tidegate reset t`"),
         ("register", _COLUMNS, True, True, "registered"),
+        ("register", None, False, True, "registered"),
         ("convert", _COLUMNS, False, True, "converted"),
         ("concatenate", None, False, True, "concatenated"),
         ("repartition", None, False, True, "repartitioned"),

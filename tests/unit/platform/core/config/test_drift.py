@@ -44,7 +44,13 @@ def test_what_has_no_effect_is_reported(given: dict[str, Any], parts: list[str])
     assert len(found) == len(parts)
     for line, part in zip(found, parts, strict=True):
         assert part in line
-        assert "`tidegate reset orders` starts the table over" in line
+        assert "undo the change, or start the table over with `tidegate reset orders`" in line
+
+
+def test_an_adopted_table_is_not_sent_to_a_reset() -> None:
+    spec = TableSpec.model_validate({"name": "orders", "prefix": "s3://landing/orders/", "mode": "load"})
+    (line,) = drift(spec, replace(REGISTERED, adopted=True), BEGAN)
+    assert "or write the rows of bronze.orders to an empty prefix, which lake.yaml gives to another table" in line
 
 
 OBJECTS = TableSchema((Field("id", Simple("long")), Field("data", Simple("variant"))))

@@ -36,7 +36,7 @@ public final class TableRules {
       throw new TidegateException(
           Kind.DROPPED,
           "there is no table at " + batch.location() + ", though batch " + batch.n() + " continues one. It was"
-              + " dropped: restore its _delta_log. Or start over: delete ledger/" + batch.table() + "/, batches/"
+              + " dropped: restore its _delta_log. Or, unless it was adopted, start over: delete ledger/" + batch.table() + "/, batches/"
               + batch.table() + "/ and tables/" + batch.table() + ".json under the lake's root, and the DynamoDB items"
               + " of the table and its ledger; the next Materialize of the partition lists its files again.");
     }
@@ -69,7 +69,8 @@ public final class TableRules {
       throw new TidegateException(
           Kind.OWNERSHIP,
           batch.location() + " is generation " + generation + ", the batch is for generation "
-              + batch.generation() + ". If a reset of " + batch.table() + " was begun, finish it: tidegate reset " + batch.table()
+              + batch.generation() + ". If " + (batch.adopt() != null ? "an adoption" : "a reset") + " of " + batch.table()
+              + " was begun, finish it: tidegate " + (batch.adopt() != null ? "adopt " : "reset ") + batch.table()
               + " --yes. Else the table was made again: give it another prefix.");
     }
     if (properties.containsKey(TRANSACTION_RETENTION)) {
