@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from tidegate.platform.bronze.after_load import remove_loaded
+from tidegate.platform.bronze.entry_hints import put_entry_hints
 from tidegate.platform.bronze.publish import clear_staged
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.hint import Hint, Listed
@@ -46,6 +47,8 @@ def record(
             f"{batch.digest}: another lake writes with this lake's identity. Stop both lakes and "
             "compare their lake.yaml"
         )
+    if batch.adopt:
+        put_entry_hints(table.inbox, table.ledger, batch, table.spec.max_files, log)
     table.ledger.append(batch, landed, run_id, Effort(round((time.monotonic() - begun) * 1000)))
     seam("record-ledger")
     finish(table, batch, log, void=landed.outcome == "void")

@@ -306,6 +306,10 @@ class Ledger:
         self._add_columns()
         self._delta.append(self.location, rows, self._app_id, batch.n, self._seen)
 
+    def objects_to_enter(self, adopt: Adopt) -> DataFrame:
+        """Return the query of the keys and sizes of the objects that enter a table after its adoption."""
+        return self._delta.session.read.parquet(adopt.seed).where("status IS NULL").select("key", "size")
+
     def _append_seed(self, adopt: Adopt, stamp: Stamp, header: dict[str, Any]) -> None:
         """Record an adoption: its header, and the rows of the objects that were there before, in one append."""
         if self.clock().n >= stamp.n:
@@ -318,7 +322,9 @@ class Ledger:
             )
         values = {**vars(replace(stamp, kind="row")), "recorded_at": None, "position": None}
         known = {name: F.lit(value) for name, value in values.items() if value is not None}
-        rows = found.withColumns({**known, "recorded_at": F.timestamp_micros(F.lit(stamp.recorded_at))})
+        rows = found.where("status IS NOT NULL").withColumns(
+            {**known, "recorded_at": F.timestamp_micros(F.lit(stamp.recorded_at))}
+        )
         plain = {name: kind.replace("TIMESTAMP", "BIGINT") for name, kind in COLUMNS.items()}
         head = session.createDataFrame([tuple(header.get(name) for name in plain)], _ddl(plain))
         head = head.withColumn("recorded_at", F.timestamp_micros("recorded_at"))

@@ -6,8 +6,7 @@ log or the prefix has. They can be a million, so they are not in the batch objec
     list    the prefix, into Parquet below `staging/`          this changes nothing
     seed    the ledger rows, next to the ledger                no batch names them yet
     retire  no run of the generation before decides a batch
-    enter   hints of the objects that are to enter             no run takes them before the birth
-    decide  batch 1
+    decide  batch 1, and whether objects enter that the log does not name
     birth   from here on, any run continues with batch 1: commit, record
 
 What died before `decide` begins again. Afterwards the repetition continues with the batch that was decided, if the
@@ -39,9 +38,7 @@ from tidegate.platform.catalog import sync_table
 from tidegate.platform.core.bronze.adoption import adoption_refusals, kept_lines
 from tidegate.platform.core.bronze.batch import Adopt, Batch
 from tidegate.platform.core.bronze.birth import Birth
-from tidegate.platform.core.bronze.hint import Hint, Listed
 from tidegate.platform.core.bronze.ledger import Cause, Status
-from tidegate.platform.core.bronze.manifest import split_into_manifests
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.platform.core.keys.log_paths import OWN_FOLDER
@@ -54,7 +51,7 @@ from tidegate.platform.lake.spark.results import SERVED_FEATURES, LoggedFiles, T
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 
 #: The seams of an adoption, in order. Each is right after the step of its name. Those of a run follow.
-SEAMS = ("adopt-list", "adopt-seed", "adopt-retire", "adopt-enter", "adopt-decide", "adopt-birth")
+SEAMS = ("adopt-list", "adopt-seed", "adopt-retire", "adopt-decide", "adopt-birth")
 
 #: A commit that is younger may be of a writer that continues.
 _RECENT_SECONDS = 15 * 60
@@ -204,6 +201,8 @@ def adopt_table(
             if refused := plan.all_refusals(enter=enter):
                 raise DataError(f"{plan.location} cannot be adopted: {'; '.join(refused)}")
             plan = replace(plan, entered=_decide(plan, objects, by, log, enter=enter))
+    elif plan.unfinished:
+        _renew_birth(plan)
     table = lake.table(table_key)
     if continue_decided(table, table.ledger.clock(), RunOptions(f"adopt by {by}"), log):
         sync_table(lake, table_key, log)
@@ -232,8 +231,11 @@ def _open_plan(lake: Lake, table_key: str) -> AdoptionPlan:
         raise DataError(f"there is no Delta table at {location}, so there is nothing to adopt")
     owner = state.properties.get("tidegate.lake")
     if owner == lake.id:
-        if table.birth is None or state.properties.get("tidegate.generation") != table.birth.generation:
-            raise DataError(f"{location} is of another generation of this lake: finish its `tidegate reset`")
+        generation = state.properties.get("tidegate.generation")
+        if table.birth is None or generation != table.birth.generation:
+            if _find_adoption(table, generation) is None:
+                raise DataError(f"{location} is of another generation of this lake: finish its `tidegate reset`")
+            return AdoptionPlan(table, location, state, adopted=True, unfinished=True)
         first = table.batches.first_batch()
         unfinished = first is not None and first.adopt is not None and table.ledger.clock().n < 1
         return AdoptionPlan(table, location, state, adopted=True, unfinished=unfinished)
@@ -403,9 +405,6 @@ def _decide(plan: AdoptionPlan, objects: DataFrame, by: str, log: Callable[[str]
         generation, folder, found = _begin_generation(plan, by)
         seam("adopt-retire")
     if found is None:
-        if enter:
-            _put_hints(table, objects, log)
-            seam("adopt-enter")
         properties = table_properties(table.spec, table.table_key, table.lake.id, generation, registered=True)
         batch = Batch(
             lake=table.lake.id,
@@ -426,10 +425,36 @@ def _decide(plan: AdoptionPlan, objects: DataFrame, by: str, log: Callable[[str]
     entered = found.adopt is not None and found.adopt.enter
     if entered is not enter:
         log(f"WARNING: an earlier command decided this {'with' if entered else 'without'} --enter, and that stays")
-    birth = Birth(generation, plan.location, table.spec.name, True, folder, version)
-    store.births.replace(table.table_key, birth)
+    _write_birth(plan, generation, folder, version)
     seam("adopt-birth")
     return entered
+
+
+def _renew_birth(plan: AdoptionPlan) -> None:
+    """Let the birth record name the generation that owns the table.
+
+    An adoption that slept, while another one took over a later version, has written the record of its own.
+    """
+    generation = plan.state.properties["tidegate.generation"]
+    if found := _find_adoption(plan.table, generation):
+        folder, version = found
+        _write_birth(plan, generation, folder, version)
+
+
+def _find_adoption(table: Table, generation: str | None) -> tuple[str, int] | None:
+    """Return the folder of a generation that an adoption began, and the version it took over; None if none did."""
+    found = (
+        (folder, batch.after_version)
+        for name, folder, batch in _generations(table)
+        if name == generation and batch and batch.adopt
+    )
+    return next(found, None)
+
+
+def _write_birth(plan: AdoptionPlan, generation: str, folder: str, version: int) -> None:
+    table = plan.table
+    birth = Birth(generation, plan.location, table.spec.name, True, folder, version, adopted=True)
+    table.lake.store.births.replace(table.table_key, birth)
 
 
 def _takes_over(batch: Batch | None, version: int) -> bool:
@@ -477,7 +502,7 @@ def _busy_error(location: str) -> DataError:
 
 
 def _write_seed(objects: DataFrame, seed: str, *, enter: bool) -> int:
-    """Write the ledger rows of the objects. Returns their number."""
+    """Write the ledger rows of the objects, and a row without a status of each that enters. Returns their number."""
     kind = F.col("kind")
     status = (
         F.when(kind.isin(_LIVE, _LEFT), str(Status.PREEXISTING))
@@ -498,27 +523,9 @@ def _write_seed(objects: DataFrame, seed: str, *, enter: bool) -> int:
         "etag",
         F.col("bytes").alias("size"),
         F.when(kind == _LIVE, F.col("rows")).alias("rows"),
-    ).where(F.col("status").isNotNull())
-    # One task numbers all rows. Without a partition Spark warns of that.
-    place = (F.row_number().over(Window.partitionBy(F.lit(0)).orderBy("key")) - 1).alias("position")
+    ).where(F.col("status").isNotNull() | (kind == _OTHER))
+    # One task numbers all rows, those of the ledger first. Without a partition Spark warns of that.
+    order = Window.partitionBy(F.lit(0)).orderBy(F.col("status").isNull(), "key")
+    place = (F.row_number().over(order) - 1).alias("position")
     rows.select("*", place).write.mode("error").parquet(seed)
     return rows.sparkSession.read.parquet(seed).count()
-
-
-def _put_hints(table: Table, objects: DataFrame, log: Callable[[str], None]) -> None:
-    """Put hints of the objects that the log does not name into the inbox."""
-    hints: list[Hint] = []
-    done = 0
-
-    def put() -> None:
-        nonlocal done
-        table.inbox.put(split_into_manifests(table.table_key, "listing", hints, table.spec.max_files))
-        done += len(hints)
-        hints.clear()
-        log(f"{done} objects that the log does not name are in the inbox")
-
-    for row in objects.where(F.col("kind") == _OTHER).select("key", "bytes").toLocalIterator():
-        hints.append(Hint(row["key"], Listed(), row["bytes"]))
-        if len(hints) == LISTED_AT_ONCE:
-            put()
-    put()

@@ -117,7 +117,7 @@ class Adopt:
         properties: Delta table properties that it gets.
         seed: `s3a://` URI of a folder with the ledger rows of the objects that were there before, as Parquet.
         rows: number of these rows.
-        enter: whether objects that the log does not name went to the inbox, and have no rows there.
+        enter: whether objects that the log does not name go to the inbox. Their rows there have no status.
     """
 
     properties: dict[str, str]

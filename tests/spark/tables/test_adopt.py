@@ -13,7 +13,7 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.errors import PySparkException
 
 from tests.support.lakes.seams import dying_in
-from tidegate.platform.bronze import record, run
+from tidegate.platform.bronze import entry_hints, record, run
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.operations import adopt
 from tidegate.platform.operations.adopt import SEAMS, adopt_table, plan_adoption
@@ -60,6 +60,10 @@ def _statuses(kit: Any, lake: TestLake) -> Mapping[str, str]:
     return {row["key"]: row["status"] for row in kit.ledger(lake, "orders")}
 
 
+def _waiting(lake: TestLake) -> int:
+    return sum(1 for _ in lake.lake.store.inbox.waiting_manifests(lake.key("orders")))
+
+
 def test_a_partitioned_table_of_delta_rs_is_adopted_once_wherever_that_dies(tidegate_lake: MakeLake, kit: Any) -> None:
     lake = tidegate_lake([ORDERS])
     _write(lake, 1, 2, day="mon")
@@ -81,9 +85,8 @@ def test_a_partitioned_table_of_delta_rs_is_adopted_once_wherever_that_dies(tide
     assert (plan.live.objects, plan.live.rows, plan.left.objects, plan.others.objects) == (2, 4, 1, 2)
     assert (plan.refusals, plan.recent_commits) == ((), 4)
     for seam in SEAMS:
-        if seam != "adopt-enter":
-            with dying_in(adopt, seam):
-                _adopt(lake)
+        with dying_in(adopt, seam):
+            _adopt(lake)
     with dying_in(run, "commit"):
         _adopt(lake)
     with dying_in(record, "record-ledger"):
@@ -154,16 +157,23 @@ def test_a_table_of_spark_with_a_stuck_run_is_adopted_with_what_waits(tidegate_l
     kit.query(lake, "ALTER TABLE {t} ALTER COLUMN id DROP NOT NULL", t=location)
     with pytest.raises(PySparkException, match="tidegate adopt"):
         kit.run(lake, "orders")
+    waiting = _waiting(lake)
     # Another commit comes between the look and the commit: nothing is taken over, and the next adoption begins again.
     with dying_in(adopt, "adopt-birth"):
         _adopt(lake, enter=True)
+    assert _waiting(lake) == waiting
     kit.query(lake, "INSERT INTO {t} VALUES (4, 1)", t=location)
     with pytest.raises(PySparkException, match=r"another writer still commits.*tidegate adopt"):
         kit.run(lake, "orders", listing=False)
 
-    with dying_in(adopt, "adopt-enter"):
+    # What was decided enters, whatever the repetition says, and not before the table is the lake's.
+    with dying_in(adopt, "adopt-decide"):
         _adopt(lake, enter=True)
-    _adopt(lake, enter=True)
+    assert _waiting(lake) == waiting
+    with dying_in(entry_hints, "adopt-enter"):
+        _adopt(lake)
+    assert _waiting(lake) == waiting + 1
+    _adopt(lake)
 
     assert kit.bronze(lake, "orders") == [(id, 1) for id in (0, 1, 2, 4)]
     kit.run(lake, "orders", listing=False)
@@ -172,7 +182,7 @@ def test_a_table_of_spark_with_a_stuck_run_is_adopted_with_what_waits(tidegate_l
     assert kit.bronze(lake, "orders") == [(id, 1) for id in (0, 1, 2, 4, 5)]
     kit.merge(lake, "orders")
     assert kit.silver(lake, "orders", "id") == [(0,), (1,), (2,), (4,), (5,)]
-    assert [entry["operation"] for entry in lake.lake.store.operations.entries()] == ["adopt"] * 3
+    assert [entry["operation"] for entry in lake.lake.store.operations.entries()] == ["adopt"] * 2
     assert json.loads(json.dumps(kit.state(lake, "orders").properties))["delta.logRetentionDuration"].endswith("days")
 
 
