@@ -33,7 +33,7 @@ from tidegate.platform.bronze.options import RunOptions
 from tidegate.platform.bronze.reconcile.listing import LISTED_AT_ONCE, is_source
 from tidegate.platform.bronze.record import finish
 from tidegate.platform.bronze.removal_guard import require_bucket
-from tidegate.platform.bronze.run import continue_decided
+from tidegate.platform.bronze.run import land
 from tidegate.platform.catalog import sync_table
 from tidegate.platform.core.bronze.adoption import adoption_refusals, kept_lines
 from tidegate.platform.core.bronze.batch import Adopt, Batch
@@ -45,6 +45,7 @@ from tidegate.platform.core.keys.log_paths import OWN_FOLDER
 from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.sql_literal import delta_table
 from tidegate.platform.core.seams import seam
+from tidegate.platform.core.table_properties import require_known_properties
 from tidegate.platform.core.wording import first_texts
 from tidegate.platform.lake.lake import Lake, Table
 from tidegate.platform.lake.spark.results import SERVED_FEATURES, LoggedFiles, TableState
@@ -172,6 +173,7 @@ def plan_adoption(lake: Lake, table_key: str, log: Callable[[str], None] = lambd
 
     Raises:
         DataError: there is no such Delta table, or `lake.yaml` does not register its files.
+        NewerVersionError: a newer version has written to it.
         StoreError: S3 did not answer.
     """
     plan = _open_plan(lake, table_key)
@@ -204,7 +206,8 @@ def adopt_table(
     elif plan.unfinished:
         _renew_birth(plan)
     table = lake.table(table_key)
-    if continue_decided(table, table.ledger.clock(), RunOptions(f"adopt by {by}"), log):
+    if batch := table.batches.read(table.ledger.clock().n + 1):
+        land(table, batch, RunOptions(f"adopt by {by}"), log, found=True, begun=time.monotonic())
         sync_table(lake, table_key, log)
     elif (first := table.batches.read(1)) and first.adopt:
         # It may have died after it was recorded, and has no manifests that show it.
@@ -229,6 +232,7 @@ def _open_plan(lake: Lake, table_key: str) -> AdoptionPlan:
     state = lake.delta.table_state(location)
     if not state.exists:
         raise DataError(f"there is no Delta table at {location}, so there is nothing to adopt")
+    require_known_properties(state.properties, location)
     owner = state.properties.get("tidegate.lake")
     if owner == lake.id:
         generation = state.properties.get("tidegate.generation")

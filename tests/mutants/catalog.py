@@ -5831,6 +5831,14 @@ MUTANTS = (
         ("tests/unit/platform/cli/check/test_lake.py",),
     ),
     Mutant(
+        "a check calls an adopted table one of somebody else",
+        4,
+        "_is_foreign",
+        "if birth and birth.adopted:",
+        "if birth and birth.output:",
+        ("tests/unit/platform/cli/check/test_lake.py::test_a_log_that_is_not_this_lake_s_is_reported",),
+    ),
+    Mutant(
         "a column of an adopted table may be promised to have no nulls",
         10,
         "_column_refusals",

@@ -150,8 +150,8 @@ class Check(Enum):
     BUCKET_FOREIGN_TABLE = (
         "bucket.foreign-table",
         "bucket {}: no Delta table of somebody else's",
-        "no prefix of a table holds a Delta table that this lake did not create",
-        "let the files of that table go elsewhere, or leave its prefix out of the lake",
+        "no prefix of a table holds a Delta table that this lake neither created nor adopted",
+        "adopt that table (`tidegate adopt`), let its files go elsewhere, or leave its prefix out of the lake",
     )
 
     LAKE_REACHABLE = (

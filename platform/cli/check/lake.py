@@ -314,9 +314,9 @@ def check_foreign(store: LakeStore, bucket: str, folders: Iterable[str]) -> Find
         found = [S3Address(bucket, folder).s3 for folder in folders if _is_foreign(store, bucket, folder)]
         if found:
             raise Failed(
-                f"{', '.join(found)} contains a Delta table of another owner (its _delta_log is not this lake's). It "
-                "cannot be registered, and loading its files would also load rows that it has removed. Write those "
-                "files elsewhere, or leave the prefix out of this lake"
+                f"{', '.join(found)} contains a Delta table of another owner (its _delta_log is not this lake's). Loading "
+                "its files would also load rows that it has removed. With `mode: register`, `tidegate adopt` makes it a "
+                "table of this lake. Else write those files elsewhere, or leave the prefix out of this lake"
             )
         return ""
 
@@ -335,11 +335,13 @@ def _is_foreign(store: LakeStore, bucket: str, folder: str) -> bool:
     # A role that may not delete leaves what a check wrote there. All files of Delta are before it.
     if first_file is None or first_file.key.startswith(f"{log}{PROBE}"):
         return False
+    birth = store.births.read(TableKey(bucket, folder).encode())
+    if birth and birth.adopted:
+        return False
     found, first = store.objects.head_with_body(bucket, f"{log}{0:020d}.json", _MAX_COMMIT_BYTES)
     if isinstance(found, S3Gone):
         # The first commits were cleaned up. A table that we created here is ours: the first commit is refused where a
         # foreign log exists.
-        birth = store.births.read(TableKey(bucket, folder).encode())
         return birth is None or not birth.registered
     if not isinstance(found, S3Found):
         raise StoreError(f"{S3Address(bucket, log).s3}: {found.detail}")

@@ -63,6 +63,9 @@ def run_adopt(
             raise CommandError(str(refused)) from None
     for line in plan_lines(plan, enter=enter):
         say(line)
+    if yes and not plan.adopted:
+        name = f"bronze.{plan.table.spec.name}"
+        console.print(Text(f"\nDone: this table is {name} from version {plan.state.version + 1} on", style="bold"))
     if not yes and not plan.adopted and not plan.all_refusals(enter=enter):
         option = " --enter" if enter else ""
         console.print(Text(f"\nNothing was changed. To do it: tidegate adopt {name}{option} --yes", style="bold"))

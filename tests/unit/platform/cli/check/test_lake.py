@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from pyspark.errors import PySparkException
@@ -72,9 +72,10 @@ def commit(**configuration: str) -> bytes:
     return "\n".join(json.dumps(line) for line in lines).encode()
 
 
-def store(objects: dict[str, bytes], *, registered: bool | None = None) -> Any:
-    """Return a lake of one table, `t/`, born registered, loaded or not at all."""
-    birth = None if registered is None else Birth("g", "s3a://landing/t", "t", registered)
+def store(objects: dict[str, bytes], *, registered: bool | Literal["adopted"] | None = None) -> Any:
+    """Return a lake of one table, `t/`, born registered, loaded, adopted or not at all."""
+    adopted = registered == "adopted"
+    birth = None if registered is None else Birth("g", "s3a://landing/t", "t", bool(registered), adopted=adopted)
     return SimpleNamespace(
         identity=SimpleNamespace(read_uuid=lambda: OURS),
         births=SimpleNamespace(read=lambda text: birth),
@@ -109,10 +110,13 @@ def store(objects: dict[str, bytes], *, registered: bool | None = None) -> Any:
         ({f"t/_delta_log/{7:020d}.json": commit()}, True, True),
         ({f"t/_delta_log/{7:020d}.json": commit()}, False, False),
         ({f"t/_delta_log/{7:020d}.json": commit()}, None, False),
+        # It was adopted.
+        ({FIRST: commit()}, "adopted", True),
+        ({f"t/_delta_log/{7:020d}.json": commit()}, "adopted", True),
     ],
 )
 def test_a_log_that_is_not_this_lake_s_is_reported(
-    objects: dict[str, bytes], registered: bool | None, ok: bool
+    objects: dict[str, bytes], registered: bool | Literal["adopted"] | None, ok: bool
 ) -> None:
     found = check_foreign(store(objects, registered=registered), "landing", ["s/", "t/"])
     assert found.ok is ok
