@@ -125,9 +125,10 @@ def plan_reset(lake: Lake, table_key: str) -> ResetPlan:
     )
     state = lake.delta.table_state(location)
     if state.exists and state.properties.get("tidegate.lake") != lake.id:
+        adopt = "adopt it (tidegate adopt), " if table.birth.registered else ""
         raise DataError(
-            f"{location} is a Delta table that this lake does not own: adopt it (tidegate adopt), or move it away, or "
-            "give the table another mode or prefix in lake.yaml"
+            f"{location} is a Delta table that this lake does not own: {adopt}move it away, or give the table another "
+            "mode or prefix in lake.yaml"
         )
     return ResetPlan(
         table,

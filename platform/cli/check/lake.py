@@ -314,9 +314,9 @@ def check_foreign(store: LakeStore, bucket: str, folders: Iterable[str]) -> Find
         found = [S3Address(bucket, folder).s3 for folder in folders if _is_foreign(store, bucket, folder)]
         if found:
             raise Failed(
-                f"{', '.join(found)} contains a Delta table of another owner (its _delta_log is not this lake's). Loading "
-                "its files would also load rows that it has removed. With `mode: register`, `tidegate adopt` makes it a "
-                "table of this lake. Else write those files elsewhere, or leave the prefix out of this lake"
+                f"{', '.join(found)} contains a Delta table of another owner (its _delta_log is not this lake's). "
+                "Loading its files would also load rows that it has removed. With `mode: register`, `tidegate adopt` makes "
+                "it a table of this lake. Else write those files elsewhere, or leave the prefix out of this lake"
             )
         return ""
 

@@ -148,7 +148,10 @@ class _RedriveCall:
         for table_key in every:
             found = quarantined_objects(self.lake, table_key, self.request.choice)
             total += len(found)
-            in_output = self.lake.table(table_key).spec.output is not None
+            table = self.lake.table(table_key)
+            if table.birth and table.birth.adopted and self.request.choice.key == Choice.key:
+                self.request.log(f"{table_key} was adopted: what its log did not name then is chosen by --key only")
+            in_output = table.spec.output is not None
             for what, partly in (("in quarantine", False), (_PARTLY_IN_OUTPUT if in_output else _PARTLY, True)):
                 shown = [(item.key, item.reason_and_folder) for item in found if item.partly is partly]
                 self._show(table_key, table_key, what, shown, partly=partly, refused=partly and in_output)

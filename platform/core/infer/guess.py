@@ -116,7 +116,9 @@ def guess_tables(bucket: str, listing: Iterable[Entry]) -> list[Guess]:
     for guess in guesses:
         if any(guess.key.prefix.startswith(prefix) or prefix.startswith(guess.key.prefix) for prefix in foreign):
             guess.impossible = True
-            guess.problems.append("a Delta log is there already, somebody else's or Tidegate's own; leave it out")
+            guess.problems.append(
+                "a Delta log is there already, somebody else's or Tidegate's own; leave it out, or see `tidegate adopt`"
+            )
         if not guess.key.prefix and len(guesses) > 1:
             guess.impossible = True
             guess.problems.append(

@@ -16,6 +16,7 @@ from tidegate.platform.cli.commands import redrive
 from tidegate.platform.cli.commands.redrive import Kind, run_redrive
 from tidegate.platform.cli.errors import CommandError
 from tidegate.platform.cli.main import app
+from tidegate.platform.core.bronze.birth import Birth
 from tidegate.platform.core.config.lake import LakeConfig
 from tidegate.platform.core.forwarding.outbox_message import OutboxName, Outgoing
 from tidegate.platform.lake.lake_root.outbox import Lane, OutboxObject
@@ -83,7 +84,7 @@ def test_what_would_be_retried_is_printed_for_programs(lake: Any, monkeypatch: p
     files = [SimpleNamespace(key=f"{n}", reason_and_folder=long, partly=n > 20) for n in range(1, 31)]
     monkeypatch.setattr(redrive, "table_named", lambda *_: "clicks")
     monkeypatch.setattr(redrive, "quarantined_objects", lambda *_: files)
-    lake.table = lambda _: SimpleNamespace(spec=SimpleNamespace(output="an output"))
+    lake.table = lambda _: SimpleNamespace(birth=None, spec=SimpleNamespace(output="an output"))
     entries = answer(Kind.OBJECTS, "clicks").entries
     assert [(entry.of, entry.key, entry.reason) for entry in entries] == [
         ("clicks", f"{n}", long) for n in range(1, 31)
@@ -112,9 +113,22 @@ def test_what_a_redrive_does_with_files_that_have_good_rows_is_stated(
     output: str | None, text: str, lake: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     partly = SimpleNamespace(key="a.json", reason_and_folder="1 of its 2 rows do not fit", partly=True)
-    lake.table = lambda _: SimpleNamespace(spec=SimpleNamespace(output=output))
+    lake.table = lambda _: SimpleNamespace(birth=None, spec=SimpleNamespace(output=output))
     monkeypatch.setattr(redrive, "table_named", lambda *_: "clicks")
     monkeypatch.setattr(redrive, "quarantined_objects", lambda *_: [partly])
     found = said(Kind.OBJECTS, "clicks", yes=False)
     assert found.startswith("clicks: 1 partly in quarantine: ")
     assert text in found
+
+
+@pytest.mark.parametrize("adopted", [True, False])
+def test_what_a_redrive_without_a_key_leaves_of_an_adopted_table_is_stated(
+    adopted: bool, lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    birth = Birth("g", "s3a://landing/orders", "orders", registered=True, adopted=adopted)
+    lake.table = lambda _: SimpleNamespace(birth=birth, spec=SimpleNamespace(output=None))
+    monkeypatch.setattr(redrive, "table_named", lambda *_: "orders")
+    monkeypatch.setattr(redrive, "quarantined_objects", lambda *_: [])
+    assert (
+        "what its log did not name then is chosen by --key only" in said(Kind.OBJECTS, "orders", yes=True)
+    ) is adopted
