@@ -15,7 +15,14 @@ from tidegate.platform.core.bronze.hint import Hint, Listed
 from tidegate.platform.core.bronze.ledger import LastState
 from tidegate.platform.core.bronze.manifest import is_listed, is_note, is_rebuild, was_deferred
 from tidegate.platform.core.bronze.object_state import Probe, S3Forbidden, S3Found, S3Gone
-from tidegate.platform.core.bronze.plan import BATCH_BYTES, BatchDraft, PlannedHint, keep_first_bytes, make_plan
+from tidegate.platform.core.bronze.plan import (
+    BATCH_BYTES,
+    BatchDraft,
+    PlannedHint,
+    keep_first_bytes,
+    leaving_keys,
+    make_plan,
+)
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.file_format import FORMATS, format_of
 from tidegate.platform.core.routing.event_type import EventTypes
@@ -71,7 +78,8 @@ def look(
     if not allow_removals:
         behind = [manifest.id for manifest in waiting[len(ids) :]]
         named = {hint.key for manifest in manifests if is_listed(manifest.id) for hint in manifest.hints}
-        guard_removals(table.inbox, table.delta, birth, len(plan.drop), behind, of_list=len(named & plan.drop.keys()))
+        gone = leaving_keys(plan, states)
+        guard_removals(table.inbox, table.delta, birth, len(gone), behind, of_list=len(named & gone))
     return BatchDraft(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan, states)
 
 

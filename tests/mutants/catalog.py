@@ -5959,6 +5959,14 @@ MUTANTS = (
         (f"{_BEGUN}test_an_adoption_that_slept_does_not_keep_the_table_from_the_one_that_owns_it",),
     ),
     Mutant(
+        "files that an adopted table lost before count as removed when they are deleted",
+        6,
+        "leaving_keys",
+        " if states[key].cause is not Cause.LEFT",
+        "",
+        ("tests/unit/platform/core/bronze/test_plan.py::test_what_had_left_an_adopted_table_does_not_leave_it_again",),
+    ),
+    Mutant(
         "a text sends an adopted table to a reset, which refuses it",
         10,
         "Birth.starting_over",

@@ -315,8 +315,8 @@ def check_foreign(store: LakeStore, bucket: str, folders: Iterable[str]) -> Find
         if found:
             raise Failed(
                 f"{', '.join(found)} contains a Delta table of another owner (its _delta_log is not this lake's). "
-                "Loading its files would also load rows that it has removed. With `mode: register`, `tidegate adopt` makes "
-                "it a table of this lake. Else write those files elsewhere, or leave the prefix out of this lake"
+                "Loading its files would also load rows that it has removed. With `mode: register`, `tidegate adopt` "
+                "makes it a table of this lake. Else write those files elsewhere, or leave the prefix out of this lake"
             )
         return ""
 

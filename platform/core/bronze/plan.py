@@ -177,6 +177,11 @@ def make_plan(
     return plan
 
 
+def leaving_keys(plan: Plan, states: Mapping[str, LastState]) -> set[str]:
+    """Return the keys whose rows leave a registered table. What had left it before it was adopted has none there."""
+    return {key for key in plan.drop if states[key].cause is not Cause.LEFT}
+
+
 def followers_rows(plan: Plan, key: str, found: S3Found) -> list[LedgerRow]:
     """Return the ledger rows of the further events of a candidate's key, once the candidate is decided."""
     return duplicates(plan.followers.get(key, []), found)

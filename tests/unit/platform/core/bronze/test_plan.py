@@ -26,6 +26,7 @@ from tidegate.platform.core.bronze.plan import (
     candidate_hints,
     followers_rows,
     keep_first_bytes,
+    leaving_keys,
     make_plan,
 )
 
@@ -384,3 +385,16 @@ def test_a_dataset_is_not_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     keep_first_bytes(plan)
     assert [candidate.key for candidate in plan.candidates] == ["a", "b"]
     assert [hint.key for hint in plan.deferred] == ["other"]
+
+
+@pytest.mark.parametrize("probe", [S3Gone(), OTHER])
+def test_what_had_left_an_adopted_table_does_not_leave_it_again(probe: Probe) -> None:
+    states = {
+        "live": LastState(Status.PREEXISTING, "e1", 1),
+        "left": LastState(Status.PREEXISTING, "e1", 1, cause=Cause.LEFT),
+    }
+    plan = make_plan(
+        [PlannedHint(Hint(key), "m") for key in states], dict.fromkeys(states, probe), states, registered=True
+    )
+    assert set(plan.drop) == {"live", "left"}
+    assert leaving_keys(plan, states) == {"live"}
