@@ -56,8 +56,8 @@ SEAMS = ("adopt-list", "adopt-seed", "adopt-retire", "adopt-decide", "adopt-birt
 
 #: A commit that is younger may be of a writer that continues.
 _RECENT_SECONDS = 15 * 60
-_LIVE, _ELSEWHERE, _MISSING, _CHANGED, _LEFT, _GONE, _OTHER = (
-    "live", "elsewhere", "missing", "changed", "left", "gone", "other"
+_LIVE, _ELSEWHERE, _MISSING, _CHANGED, _LEFT, _GONE, _AGAIN, _OTHER = (
+    "live", "elsewhere", "missing", "changed", "left", "gone", "again", "other"
 )  # fmt: skip
 _OUTSIDE = (
     "not in the log of the table when it was adopted: it may be of a commit that failed, or have left so long ago that "
@@ -160,8 +160,13 @@ class AdoptionPlan:
         return self.share(_GONE)
 
     @property
+    def again(self) -> Share:
+        """Objects that are younger than their tombstones, and have as many bytes. A person decides on each."""
+        return self.share(_AGAIN)
+
+    @property
     def others(self) -> Share:
-        """Objects that the log does not name."""
+        """Objects that the log does not name, or with another size than the file that left under their key."""
         return self.share(_OTHER)
 
 
@@ -222,7 +227,7 @@ def _open_plan(lake: Lake, table_key: str) -> AdoptionPlan:
         raise DataError(
             f"{table_key} was born as a table whose files are not below {table.key.uri}, and `tidegate reset` does not "
             "change that while another table is there. Move that Delta table as a whole (aws s3 mv --recursive: its "
-            "log has relative paths) to a prefix that no table of this lake has, and adopt it there, without --enter"
+            "log has relative paths) to a prefix that no table of this lake has, and adopt it there"
         )
     if table.spec.registers is False or table.spec.output_mode:
         raise DataError(
@@ -330,14 +335,16 @@ def _objects(logged: DataFrame, listing: DataFrame, prefix: str) -> DataFrame:
     # S3 has whole seconds: an object of the tombstone's second may have been put again. In doubt a person decides,
     # because the rows of an object that is wrongly said to have left are lost without a word.
     is_older = (F.floor("modified") + 1) * 1000 <= F.col("removed_at")
-    is_same = is_older & F.coalesce(F.col("removed_bytes") == stored, F.lit(True))
+    is_same = (entries == 0) & F.coalesce(F.col("removed_bytes") == stored, F.lit(True))
     kind: Column = (
         F.when((entries > 0) & (F.col("outside") | F.col("key").startswith(f"{prefix}{OWN_FOLDER}/")), _ELSEWHERE)
         .when((entries > 0) & stored.isNull(), _MISSING)
         .when((entries > 1) | ((entries == 1) & (stored != F.col("logged_bytes"))), _CHANGED)
         .when(entries == 1, _LIVE)
         .when((entries == 0) & stored.isNull(), _GONE)
-        .when((entries == 0) & is_same, _LEFT)
+        .when(is_same & is_older, _LEFT)
+        # A copy of a whole table makes all of them younger than its log.
+        .when(is_same, _AGAIN)
         .when(F.col("is_source"), _OTHER)
     )
     return files.join(listing, "key", "full_outer").withColumn("kind", kind).where(F.col("kind").isNotNull())
@@ -511,19 +518,19 @@ def _write_seed(objects: DataFrame, seed: str, *, enter: bool) -> int:
     status = (
         F.when(kind.isin(_LIVE, _LEFT), str(Status.PREEXISTING))
         .when(kind == _GONE, str(Status.REMOVED))
-        .when((kind == _OTHER) & F.lit(not enter), str(Status.QUARANTINED))
+        .when((kind == _AGAIN) | ((kind == _OTHER) & F.lit(not enter)), str(Status.QUARANTINED))
     )
     reason = (
         F.when(kind == _LEFT, "its rows had left the table before it was adopted")
         .when(kind == _GONE, "its rows had left the table before it was adopted, and the object is gone")
-        .when((kind == _OTHER) & (F.col("entries") == 0), _BACK)
+        .when(kind.isin(_AGAIN, _OTHER) & (F.col("entries") == 0), _BACK)
         .when(kind == _OTHER, _OUTSIDE)
     )
     rows = objects.select(
         "key",
         status.alias("status"),
         reason.alias("reason"),
-        F.when(kind == _LEFT, str(Cause.LEFT)).when(kind == _OTHER, str(Cause.UNLOGGED)).alias("cause"),
+        F.when(kind == _LEFT, str(Cause.LEFT)).when(kind.isin(_AGAIN, _OTHER), str(Cause.UNLOGGED)).alias("cause"),
         "etag",
         F.col("bytes").alias("size"),
         F.when(kind == _LIVE, F.col("rows")).alias("rows"),

@@ -90,6 +90,8 @@ class AdoptAnswer(Answer):
     """Objects whose rows left the table: they never enter again with these bytes."""
     gone: AdoptShareAnswer
     """Files that only the log still names."""
+    again: AdoptShareAnswer
+    """Objects that were put again after their rows had left, with as many bytes. They are quarantined."""
     others: AdoptShareAnswer
     """Objects that the log does not name. They are quarantined, or enter with `--enter`."""
     recent_commits: int

@@ -89,6 +89,7 @@ def plan_answer(plan: AdoptionPlan) -> AdoptAnswer:
         live=_share_answer(plan.live),
         left=_share_answer(plan.left),
         gone=_share_answer(plan.gone),
+        again=_share_answer(plan.again),
         others=_share_answer(plan.others),
         recent_commits=plan.recent_commits,
     )
@@ -105,11 +106,12 @@ def plan_lines(plan: AdoptionPlan, *, enter: bool) -> list[str]:
         return [f"{plan.location} is {name} of this lake already: nothing is left to do"]
     if plan.entered is not None:
         enter = plan.entered
-    others = (
-        "are put into the inbox, for the next run"
-        if enter
-        else "are quarantined; `tidegate redrive --key` registers them"
+    quarantined = "are quarantined; `tidegate redrive --key` registers them"
+    again = (
+        f"  again    {plan.again.objects} objects whose rows left, with as many bytes, and younger than that: they "
+        f"{quarantined}"
     )
+    others = "are put into the inbox, for the next run" if enter else quarantined
     unknown = f" and unknown rows of {plan.live.uncounted} files" if plan.live.uncounted else ""
     partitions = f", by folders {', '.join(state.schema.partitions)}" if state.schema.partitions else ""
     lines = [
@@ -122,6 +124,7 @@ def plan_lines(plan: AdoptionPlan, *, enter: bool) -> list[str]:
         "gone: none of them enters",
         f"  others   {plan.others.objects} objects that the log does not name, {plan.others.fitting} of them Parquet "
         f"with content: they {others}",
+        *([again] if plan.again.objects else []),
         "  sets     the owner, and that deleted files and the log are kept for ten years",
         *(f"  stays    {line}" for line in plan.kept),
     ]

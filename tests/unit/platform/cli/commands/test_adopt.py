@@ -19,7 +19,13 @@ def plan() -> AdoptionPlan:
     table: Any = SimpleNamespace(spec=SimpleNamespace(name="orders"), table_key="landing.orders")
     schema = TableSchema.from_declared({"id": "bigint"}, {"day": "string"})
     state = TableState(7, None, "id", {"owner": "me"}, schema, 3, ("appendOnly", "rowTracking"))
-    shares = {"live": Share(3, 300, 30), "left": Share(2, 20), "gone": Share(1), "other": Share(5, 50, fitting=4)}
+    shares = {
+        "live": Share(3, 300, 30),
+        "left": Share(2, 20),
+        "gone": Share(1),
+        "again": Share(6),
+        "other": Share(5, 50, fitting=4),
+    }
     return AdoptionPlan(table, "s3a://landing/orders", state, kept=("property owner",), shares=shares)
 
 
@@ -32,6 +38,7 @@ def test_every_object_of_a_plan_has_a_line(plan: AdoptionPlan) -> None:
         "3 files with 30 rows, 300 bytes",
         "2 objects whose rows left the table before, and 1 that are gone",
         "5 objects that the log does not name, 4 of them Parquet with content: they are quarantined",
+        "6 objects whose rows left, with as many bytes, and younger than that: they are quarantined",
         "stays    property owner",
     ):
         assert part in text, text
@@ -73,5 +80,5 @@ def test_the_plan_for_programs_has_its_numbers(plan: AdoptionPlan) -> None:
     answer = plan_answer(plan)
     assert (answer.version, answer.adopted, answer.partition_columns) == (7, False, ("day",))
     assert (answer.live.objects, answer.live.rows, answer.live.bytes) == (3, 30, 300)
-    assert (answer.left.objects, answer.gone.objects) == (2, 1)
+    assert (answer.left.objects, answer.gone.objects, answer.again.objects) == (2, 1, 6)
     assert (answer.others.objects, answer.others.fitting) == (5, 4)
