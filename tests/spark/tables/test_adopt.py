@@ -188,6 +188,7 @@ def test_a_table_of_spark_with_a_stuck_run_is_adopted_with_what_waits(tidegate_l
     kit.run(lake, "orders")
     assert kit.bronze(lake, "orders") == [(id, 1) for id in (0, 1, 2, 4, 5)]
     assert _statuses(kit, lake)[again] == "quarantined"
+    assert all(row["status"] for row in kit.ledger(lake, "orders")), "what enters has no row of the adoption"
     kit.merge(lake, "orders")
     assert kit.silver(lake, "orders", "id") == [(0,), (1,), (2,), (4,), (5,)]
     assert [entry["operation"] for entry in lake.lake.store.operations.entries()] == ["adopt"] * 2
