@@ -37,6 +37,7 @@ from tidegate.platform.cli.check.findings import FindingsAnswer
 from tidegate.platform.cli.commands.catalog_readers import ReadersAnswer
 from tidegate.platform.cli.commands.cost import CostsAnswer
 from tidegate.platform.cli.commands.infer import InferAnswer
+from tidegate.platform.cli.commands.migrate_oxbow import MigrationAnswer
 from tidegate.platform.cli.commands.object_trace import TraceAnswer
 from tidegate.platform.cli.commands.sql import SqlAnswer
 from tidegate.platform.cli.commands.why import WhyAnswer
@@ -61,6 +62,7 @@ ANSWERS: Mapping[str, type[BaseModel]] = {
     "inventory manifest": ManifestAnswer,
     "inventory uploads": UploadsAnswer,
     "maintain": MaintainAnswer,
+    "migrate oxbow": MigrationAnswer,
     "rebuild": RebuildAnswer,
     "redrive": RedriveAnswer,
     "reset": ResetAnswer,

@@ -21,6 +21,7 @@ from tidegate.platform.cli.groups.demo import demos
 from tidegate.platform.cli.groups.deployment import deployment
 from tidegate.platform.cli.groups.inventory import inventories
 from tidegate.platform.cli.groups.jars import jars
+from tidegate.platform.cli.groups.migrate import migrations
 from tidegate.platform.cli.groups.processes import processes
 from tidegate.platform.cli.groups.questions import questions
 from tidegate.platform.core.errors import TidegateError
@@ -41,6 +42,7 @@ app.add_typer(inventories, name="inventory")
 app.add_typer(catalogs, name="catalog")
 app.add_typer(jars, name="jars")
 app.add_typer(commits, name="commits")
+app.add_typer(migrations, name="migrate")
 app.add_typer(changes)
 
 

@@ -67,6 +67,20 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise LakeConfigError([f"{path}: cannot be read: {error}"]) from None
+    return parse_lake(text, str(path), env)
+
+
+def parse_lake(text: str, name: str, env: Mapping[str, str] | None = None) -> LakeConfig:
+    """Return the lake of a text.
+
+    Args:
+        text: as `read_lake_yaml` takes it.
+        name: of the file, for problems.
+        env: values of the variables; the process's environment if None.
+
+    Raises:
+        LakeConfigError: all problems of the text at once.
+    """
     document = read_lake_yaml(text, env)
     problems = list(document.problems)
     config: LakeConfig | None = None
@@ -86,7 +100,7 @@ def load_lake(path: str | PathLike[str], env: Mapping[str, str] | None = None) -
         placed = sorted(
             (problem.line or document.line_of(problem.where), document.text_of(problem)) for problem in problems
         )
-        raise LakeConfigError([f"{path}:{line}: {message}" for line, message in dict.fromkeys(placed)])
+        raise LakeConfigError([f"{name}:{line}: {message}" for line, message in dict.fromkeys(placed)])
     return config
 
 

@@ -177,10 +177,15 @@ def _common_type(left: str, right: str) -> str | None:
         return None
 
 
-def _guess(key: TableKey, entries: Sequence[Entry], names: Counter[str]) -> Guess:
-    name = re.sub(r"[^a-z0-9]+", "_", key.prefix.lower()).strip("_") or "files"
+def proposed_name(prefix: str) -> str:
+    """Return the name that the table of a prefix could have."""
+    name = re.sub(r"[^a-z0-9]+", "_", prefix.lower()).strip("_") or "files"
     name = name if name[0].isalpha() else f"t_{name}"
-    name = f"{name}_files" if is_reserved(name) else name
+    return f"{name}_files" if is_reserved(name) else name
+
+
+def _guess(key: TableKey, entries: Sequence[Entry], names: Counter[str]) -> Guess:
+    name = proposed_name(key.prefix)
     names[name] += 1
     problems: list[str] = []
     formats = Counter(format_of(entry.key) for entry in entries)
