@@ -62,6 +62,7 @@ class UnreadableFiles(DataError):
         plan.rows = [*(row for row in plan.rows if row.key not in self.reasons), *self.rows]
         for key in self.reasons:
             plan.drop.pop(key, None)
+            plan.leaving.pop(key, None)
 
 
 def decide(table: Table, draft: BatchDraft, prepared: PreparedBatch, run_id: str) -> Batch:

@@ -71,16 +71,26 @@ def look(
         type_of_key = (
             (lambda _: None) if table.spec.row_queue else EventTypes(table.lake.config.event_types).find_type_of_key
         )
-        plan = make_plan(taken, found, states, registered=birth.registered, type_of_key=type_of_key)
+        plan = make_plan(
+            taken,
+            found,
+            states,
+            registered=birth.registered,
+            type_of_key=type_of_key,
+            rows_of_objects=table.spec.rows_of_objects,
+        )
     if not birth.registered:
         keep_first_bytes(plan)
     keep_first_part(plan)
+    losing = [*plan.leaving, *(candidate.key for candidate in plan.candidates if candidate.replaces_all)]
+    brought = table.ledger.batches_of_rows(clock.version, losing)
+    plan.keep_rows_to_remove(brought.keys())
     if not allow_removals:
         behind = [manifest.id for manifest in waiting[len(ids) :]]
         named = {hint.key for manifest in manifests if is_listed(manifest.id) for hint in manifest.hints}
         gone = leaving_keys(plan, states)
-        guard_removals(table.inbox, table.delta, birth, len(gone), behind, of_list=len(named & gone))
-    return BatchDraft(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan, states)
+        guard_removals(table, clock, birth, len(gone), behind, of_list=len(named & gone))
+    return BatchDraft(clock.n + 1, birth, previous, tuple(manifest.id for manifest in manifests), plan, states, brought)
 
 
 def _require_bucket(table: Table, found: Mapping[str, Probe]) -> None:

@@ -28,6 +28,7 @@ class PreparedBatch:
         sent_until: the batch's `sent_until`; None unless the table belongs to a row queue.
         folders: `s3a://` URIs of the folders with quarantined rows.
         denied: what S3 says of the candidates whose content it denies, by key.
+        waiting: keys of objects that are gone whose rows leave with a later batch.
         digest: digest of the batch that was last made of the preparation; empty before.
         obstacle: why some candidates wait although they are not at fault; the run fails with this text after the other
             candidates are done.
@@ -45,6 +46,7 @@ class PreparedBatch:
     folders: list[str] = field(default_factory=list)
     denied: dict[str, str] = field(default_factory=dict)
     obstacle: str | None = None
+    waiting: set[str] = field(default_factory=set)
     digest: str = ""
 
     def version_seen(self, batch: Batch) -> int:
@@ -79,6 +81,7 @@ class PreparedBatch:
         quarantined stay too, and `bad_rows_folder` is not recorded.
         """
         if candidate.replaces is None:
+            reason = f"{reason}; its earlier rows in the table stay" if candidate.replaces_all else reason
             self._end(candidate, candidate.row(Status.QUARANTINED, reason, bad_rows_folder=bad_rows_folder))
         else:
             self._end_without_state(candidate, f"read again, and refused: {reason}; its rows in the table stay")
@@ -131,6 +134,11 @@ class PreparedBatch:
     def defer(self, candidate: Candidate) -> None:
         """Defer a candidate: its hints return to the inbox."""
         self.deferred += candidate_hints(self.plan, candidate)
+
+    def keep_rows(self, key: str) -> None:
+        """Leave the rows of an object that is gone to a later batch: its hint returns to the inbox."""
+        self.waiting.add(key)
+        self.deferred.append(self.plan.leaving[key].hint.hint)
 
     def _end_without_state(self, candidate: Candidate, reason: str) -> None:
         """End a candidate in quarantine without changing the last state of its key in the ledger."""

@@ -1,4 +1,4 @@
-"""A guard against removing most files of a registered table."""
+"""A guard against removing most files of a registered table, or the rows of most files of a loaded one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.lake.aws.bucket import Bucket
 from tidegate.platform.lake.aws.s3 import StoreError
-from tidegate.platform.lake.lake_root.inbox import TableInbox
-from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.lake import Table
+from tidegate.platform.lake.ledger import Clock
 
 #: A batch stops if it removes at least this many files, and more than this share of the live files.
 REMOVAL_FLOOR = 10
@@ -32,12 +32,14 @@ def require_bucket(key: TableKey, table_key: str, source: Bucket) -> None:
 
 
 def guard_removals(
-    inbox: TableInbox, delta: Delta, birth: Birth, gone: int, waiting: Sequence[str], *, of_list: int = 0
+    table: Table, clock: Clock, birth: Birth, gone: int, waiting: Sequence[str], *, of_list: int = 0
 ) -> None:
-    """Raise an error before most files of a registered table are removed, at once or batch by batch.
+    """Raise an error before most files of a table are removed, at once or batch by batch.
 
     Args:
-        gone: number of files that this batch would remove.
+        clock: of the ledger by which this batch was planned.
+        birth: the birth of the table.
+        gone: number of files that this batch would remove, or whose rows it would remove.
         waiting: ids of the manifests that wait behind this batch. Their removals count as well.
         of_list: number of these files that a list of objects named. If it is large, each further object that a list
             names may be gone, too.
@@ -45,17 +47,20 @@ def guard_removals(
     Raises:
         DataError: at least `REMOVAL_FLOOR` files, and more than `REMOVAL_SHARE` of the live ones, are gone.
     """
-    if not birth.registered or gone < REMOVAL_FLOOR:
+    if gone < REMOVAL_FLOOR:
         return
     # Hints of a rebuild or of a list report no removal, and there may be millions of them.
     reporting = [manifest_id for manifest_id in waiting if not comes_last(manifest_id)]
-    behind = sum(hint.reports_removal for manifest in inbox.read(reporting) for hint in manifest.hints)
+    behind = sum(hint.reports_removal for manifest in table.inbox.read(reporting) for hint in manifest.hints)
     if of_list >= REMOVAL_FLOOR:
         behind += sum(tally_of(manifest_id).hints for manifest_id in waiting if is_listed(manifest_id))
-    live = delta.table_state(birth.location).files
+    if birth.registered:
+        live, what = table.delta.table_state(birth.location).files, "live files"
+    else:
+        live, what = table.ledger.count_keys_with_rows(clock.version), "files with rows"
     if gone + behind > REMOVAL_SHARE * live:
         raise DataError(
-            f"{gone + behind} of {live} live files of bronze.{birth.name} are gone from S3, or were overwritten, at "
+            f"{gone + behind} of {live} {what} of bronze.{birth.name} are gone from S3, or were overwritten, at "
             "once. Nothing was changed. If this is intended, materialize the partition with the run tag "
             "tidegate/allow-removals=true"
         )

@@ -34,7 +34,7 @@ from tidegate.platform.catalog import sync_table
 from tidegate.platform.core.bronze.batch import Batch
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.manifest import is_taken
-from tidegate.platform.core.bronze.plan import BatchDraft
+from tidegate.platform.core.bronze.plan import BatchDraft, Plan
 from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.seams import seam
 from tidegate.platform.lake.aws.bucket import Bucket
@@ -172,7 +172,7 @@ def _next_batch(
         return None
     seam("look")
     log(
-        f"batch {draft.n}: {len(draft.plan.candidates)} objects to add, {len(draft.plan.drop)} to remove, "
+        f"batch {draft.n}: {len(draft.plan.candidates)} objects to add, {_count_removals(draft.plan)} to remove, "
         f"{len(draft.plan.rows)} decided already, {len(draft.plan.deferred)} hints deferred"
     )
     _warn_of_changed_inputs(draft, log)
@@ -266,6 +266,10 @@ def _list(table: Table, clock: Clock, options: RunOptions, listener: RunListener
     else:
         list_prefix(table, clock, listener, after=after)
     return True
+
+
+def _count_removals(plan: Plan) -> int:
+    return len(plan.drop) + len(plan.leaving)
 
 
 def _warn_of_changed_inputs(draft: BatchDraft, log: Callable[[str], None]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, Row
+from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from tidegate.platform.core.bronze.batch import Adopt, Batch
@@ -200,13 +200,13 @@ class Ledger:
         return found.select("key", "last.*")
 
     def committed_readings(self, version: int) -> list[Reading]:
-        """Return all objects that entered bronze, as of a ledger version.
+        """Return all objects that entered bronze and did not leave it, as of a ledger version.
 
-        An overwritten object has an entry for each etag.
+        An overwritten object has an entry for each etag whose rows are in the table.
         """
         if version < 0:
             return []
-        found = self.committed_rows(version)
+        found = _readings_with_rows(self.rows(version))
         # The last batch, which may have replaced the rows of the first.
         last = (
             F.max_by("rows", "n").alias("rows"),
@@ -220,6 +220,23 @@ class Ledger:
             Reading(row["key"], row["etag"], row["rows"] or 0, row["n"], _iso(row["at"]), row["size"], row["checksum"])
             for row in rows
         ]
+
+    def batches_of_rows(self, version: int, keys: Collection[str]) -> dict[str, frozenset[int]]:
+        """Return the batches that brought the rows which bronze has of these keys, as of a ledger version.
+
+        A key without such a batch is left out.
+        """
+        if version < 0 or not keys:
+            return {}
+        wanted = self._delta.session.createDataFrame(pa.table({"key": pa.array([*keys], pa.string())}))
+        rows = self.rows(version).where(F.col("key").between(min(keys), max(keys)))
+        found = _readings_with_rows(rows.join(F.broadcast(wanted), "key", "left_semi"))
+        brought = found.groupBy("key").agg(F.collect_set("n").alias("batches")).collect()
+        return {row["key"]: frozenset(row["batches"]) for row in brought}
+
+    def count_keys_with_rows(self, version: int) -> int:
+        """Return how many keys have rows in bronze, as of a ledger version that exists."""
+        return _readings_with_rows(self.rows(version)).select("key").distinct().count()
 
     def committed_rows(self, version: int) -> DataFrame:
         """Return the query of the records of the objects that entered bronze, as of a ledger version that exists."""
@@ -398,6 +415,18 @@ def state_change_condition() -> Column:
     """
     refused = (F.col("status") == str(Status.QUARANTINED)) & F.col("etag").isNull()
     return (F.col("kind") == "row") & (F.col("status") != str(Status.DUPLICATE)) & ~refused
+
+
+def _readings_with_rows(rows: DataFrame) -> DataFrame:
+    """Return the decisions by which objects entered bronze whose rows have not left it since.
+
+    Args:
+        rows: all rows of some keys.
+    """
+    committed, left = F.col("status") == str(Status.COMMITTED), F.col("removed_rows").isNotNull()
+    decisions = rows.where((F.col("kind") == "row") & (committed | left))
+    last = F.max(F.when(left, F.col("n"))).over(Window.partitionBy("key"))
+    return decisions.withColumn("left_at", last).where(committed & (F.coalesce("left_at", F.lit(0)) <= F.col("n")))
 
 
 def _missing_columns(state: TableState) -> list[str]:

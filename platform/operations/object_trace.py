@@ -213,6 +213,8 @@ def _decision_detail(way: _ObjectRecords, decision: Decision) -> str:
     if row.status is Status.COMMITTED:
         version = "" if way.is_output else f" as of version {stamp.bronze_version}"
         parts.append(f"{row.rows} rows in {way.name}{version}")
+    if row.removed_rows is not None:
+        parts.append(f"{row.removed_rows} earlier rows left {way.name}")
     if row.etag:
         parts.append(f"etag {row.etag}")
     event = f"{row.event_name or 'no event'} {row.event_id or ''}".strip()
@@ -256,7 +258,8 @@ def _verdict(lake: Lake, way: _ObjectRecords, key: str) -> str:
             return f"it was {f'moved to {folder}' if folder else 'removed by after_load'} once it was in {way.name}"
         if last.row.status in SETTLED:
             return f"it is gone, and no event announced that: materialize the partition {way.table.table_key}"
-        follows = way.table.birth is not None and way.table.birth.registered
+        registered = way.table.birth is not None and way.table.birth.registered
+        follows = registered or last.row.removed_rows is not None
         return f"it is gone, and {way.name} knows: " + ("its rows left with it" if follows else "loaded rows stay")
     if last.row.status is Status.WAITING and present is not None and same_bytes(present, last.row):
         return f"it is not in {way.name} yet: {last.row.reason}"

@@ -80,6 +80,7 @@ def plan_rebuild(lake: Lake, table_key: str) -> RebuildPlan:
     states, readings = table.ledger.live_keys(clock.version), table.ledger.committed_readings(clock.version)
     present = replace_known_etags(table.source, list(own_objects(table.source, table.key, lake.config)), readings)
     etags = {item.key: item.etag for item in present}
+    replaced = etags.keys() if table.spec.rows_of_objects.replaced else frozenset[str]()
     hints = hints_of(present, states, readings)
     return RebuildPlan(
         table,
@@ -88,7 +89,11 @@ def plan_rebuild(lake: Lake, table_key: str) -> RebuildPlan:
         tuple(hints),
         others=sum(hint.replaces is None for hint in hints),
         size=sum(item.size for item in present),
-        kept=tuple(reading for reading in readings if reading.rows and etags.get(reading.key) != reading.etag),
+        kept=tuple(
+            reading
+            for reading in readings
+            if reading.rows and etags.get(reading.key) != reading.etag and reading.key not in replaced
+        ),
         waiting=sum(found.hints for found in lake.store.inbox.waiting_manifests(table_key) if is_rebuild(found.id)),
     )
 

@@ -92,7 +92,8 @@ class Changes:
         batches: number of batches that are merged.
         volume: files, rows and bytes of these batches, as metadata.
         read_rows: rows that all batches brought of which the view has rows. None: those of `volume`.
-        is_reread: a redrive or a rebuild read files of a loaded table again, so older rows left bronze.
+        is_reread: older rows left bronze: a redrive or a rebuild read files of a loaded table again, or its rows follow
+            files that were overwritten or removed.
         statistics: Delta statistics of every file whose rows it has, as JSON texts. None if they were not read.
         dumps: what is known of full dumps.
         with_forgotten: a view that has rows of forgotten persons, too. None if nobody was forgotten.
@@ -175,7 +176,7 @@ def _select_changes(delta: Delta, work: PendingMerge, views: ExitStack) -> Chang
 
 
 _FIRST = "silver holds nothing of this bronze table as it is now"
-_REPLACED = "files were read again, and their rows in bronze replaced"
+_REPLACED = "rows of files were replaced in bronze, or left it"
 _REBUILD = "a rebuild was requested"
 _DUMPS = "rows of a dump that silver has went into quarantine, or left it"
 _REMOVED = "files were removed from bronze, and on_removed is full"

@@ -20,6 +20,7 @@ _MAVEN_LOCK = "tests/unit/platform/jvm/test_maven_lock.py"
 _VULNERABILITIES = "tests/unit/platform/release/test_vulnerabilities.py"
 _SECRETS = "tests/unit/platform/webhook/test_secret_values.py"
 _SILVER_LOSSES = "tests/unit/platform/silver/test_server_losses.py"
+_ROWS_FOLLOW = "tests/unit/platform/bronze/test_look.py"
 _LATE_READS = "tests/unit/platform/bronze/prepare/test_read_timeouts.py"
 _TIME_LEFT = "tests/unit/platform/lake/test_deadline.py"
 _FORWARD, _DELIVERY = (
@@ -5339,9 +5340,65 @@ MUTANTS = (
         "a completion signal of an earlier lake.yaml is read as a file",
         6,
         "may_be_gone",
-        "not is_source(table, config, key)",
+        "not is_source(spec.table_key, config, key)",
         "False",
         (f"{_LISTED}test_without_completion_a_signal_is_not_a_file_and_files_that_wait_are",),
+    ),
+    Mutant(
+        "an overwritten file keeps its earlier rows although lake.yaml replaces them",
+        2,
+        "make_plan",
+        "            replaces_all = rows_of_objects.replaced and state is not None and not registered\n",
+        "            replaces_all = False\n",
+        (_ROWS_FOLLOW,),
+    ),
+    Mutant(
+        "a file that is gone keeps its rows although lake.yaml deletes them",
+        2,
+        "make_plan",
+        "rows_of_objects.removed and not registered",
+        "rows_of_objects.removed and registered",
+        (_ROWS_FOLLOW,),
+    ),
+    Mutant(
+        "a file that after-load removed takes its rows with it",
+        8,
+        "_may_lose_rows",
+        "state is not None and state.status is not Status.MOVED",
+        "state is not None",
+        (_ROWS_FOLLOW,),
+    ),
+    Mutant(
+        "a removal without rows in the table counts as one with rows",
+        6,
+        "Plan.keep_rows_to_remove",
+        "if key not in keys]",
+        "if key in keys]",
+        (_ROWS_FOLLOW,),
+    ),
+    Mutant(
+        "a removal of rows keeps the identity of bytes that are gone, so that a restored file is a duplicate",
+        6,
+        "Leaving.row",
+        "ledger_row(self.hint, Status.REMOVED, None, None)",
+        "ledger_row(self.hint, Status.COMMITTED, None, None)",
+        (_ROWS_FOLLOW,),
+    ),
+    Mutant(
+        "an object that is gone and waits is forgotten",
+        6,
+        "PreparedBatch.keep_rows",
+        "        self.deferred.append(self.plan.leaving[key].hint.hint)\n",
+        "",
+        (_ROWS_FOLLOW,),
+    ),
+    Mutant(
+        "a listing does not report files in quarantine whose earlier rows should leave",
+        6,
+        "may_be_gone",
+        "state.status in PRESENT or state.status is Status.QUARANTINED or state.in_table",
+        "state.status in PRESENT",
+        (_ROWS_FOLLOW,),
     ),
     Mutant(
         "the first listing of a generation begins again in each run",

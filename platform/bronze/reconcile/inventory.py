@@ -70,6 +70,7 @@ def compare_inventory(table: Table, clock: Clock, listener: RunListener, *, afte
             limit=LISTED_AT_ONCE,
             left=left,
             waits=table.spec.completion is not None,
+            rows_leave=table.spec.rows_of_objects.removed,
         )
         keys = found.keys
         if not keys:
@@ -91,7 +92,7 @@ def _keep(table: Table, found: list[Difference]) -> int:
         if (
             difference.kind == "missing"
             and difference.state
-            and may_be_gone(table.key, table.lake.config, difference.key, difference.state)
+            and may_be_gone(table.spec, table.lake.config, difference.key, difference.state)
         ):
             hints.append(Hint(difference.key, Missing()))
         if difference.kind == "listed" and is_source(table.key, table.lake.config, difference.key):
@@ -164,6 +165,7 @@ def inventory_differences(
     limit: int,
     left: bool,
     waits: bool = False,
+    rows_leave: bool = False,
 ) -> Differences:
     """Compare an inventory with a ledger.
 
@@ -179,6 +181,8 @@ def inventory_differences(
         left: whether loaded files that still exist are returned too.
         waits: whether files wait for completion signals. Then files whose names begin with "_" or "." may be sources:
             `_SUCCESS` is such a signal.
+        rows_leave: whether the rows of a file that is gone leave the table. Then a file in quarantine may be missing,
+            and one that was removed when its rows stayed.
 
     Raises:
         InventoryError: Spark cannot read the inventory.
@@ -186,7 +190,8 @@ def inventory_differences(
         SparkUnreachable: the server is gone.
     """
     try:
-        return _ask(_rows(delta, inventory, prefix, waits), inventory, states, after, limit, _kind(left, waits))
+        kind = _kind(left, waits, rows_leave)
+        return _ask(_rows(delta, inventory, prefix, waits), inventory, states, after, limit, kind)
     except PySparkException as error:
         delta.check_session_alive()
         raise InventoryError(
@@ -228,7 +233,7 @@ def _rows(delta: Delta, inventory: Inventory, prefix: str, waits: bool) -> DataF
     return rows if waits else rows.where(~F.col("key").rlike(HIDDEN_FILE))
 
 
-def _kind(left: bool, waits: bool) -> Column:
+def _kind(left: bool, waits: bool, rows_leave: bool) -> Column:
     here, known = F.col("here.key").isNotNull(), F.col("there.key").isNotNull()
     etag, status = F.col("here.etag"), F.col("there.status")
     # Without etags an inventory shows new and missing objects, but not overwritten ones.
@@ -236,7 +241,10 @@ def _kind(left: bool, waits: bool) -> Column:
     back = etag.isNull() & status.isin(str(Status.REMOVED), str(Status.UNAPPLIED))
     waited = status.eqNullSafe(str(Status.WAITING)) & F.lit(not waits)
     kind = F.when(here & (~known | (etag.isNotNull() & ~same) | back | waited), "listed")
-    kind = kind.when(~here & status.isin(*sorted(map(str, PRESENT))), "missing")
+    present = PRESENT | {Status.QUARANTINED} if rows_leave else PRESENT
+    kind = kind.when(~here & status.isin(*sorted(map(str, present))), "missing")
+    if rows_leave:
+        kind = kind.when(~here & (status == str(Status.REMOVED)) & F.col("there.etag").isNotNull(), "missing")
     if left:
         # A removed file has an etag if its rows stay in the table.
         loaded = status.isin(*sorted(map(str, IN_TABLE | {Status.REMOVED})))

@@ -19,6 +19,7 @@ from tidegate.platform.core.bronze.manifest import split_into_manifests
 from tidegate.platform.core.bronze.object_state import S3Found, same_bytes
 from tidegate.platform.core.completion.signal_name import SignalKind, SignalName
 from tidegate.platform.core.config.lake import LakeConfig
+from tidegate.platform.core.config.table import TableSpec
 from tidegate.platform.core.keys.object_key import folder_of
 from tidegate.platform.core.keys.table_key import TableKey
 from tidegate.platform.core.routing.route import Routed, route, rows_route
@@ -45,14 +46,18 @@ def is_source(table: TableKey, config: LakeConfig, key: str) -> bool:
     return isinstance(found, Routed) and found.table == table
 
 
-def may_be_gone(table: TableKey, config: LakeConfig, key: str, state: LastState) -> bool:
+def may_be_gone(spec: TableSpec, config: LakeConfig, key: str, state: LastState) -> bool:
     """Return whether a key that is not among a table's objects deserves a hint: S3 may no longer have its object.
 
     Without `completion` a signal such as `_SUCCESS` is not a source. Its object is where it was, and a hint would read
     it as a file.
     """
-    if state.status in (Status.WAITING, Status.COMPLETE) and not is_source(table, config, key):
+    of_signals = state.status in (Status.WAITING, Status.COMPLETE)
+    if of_signals and not is_source(spec.table_key, config, key):
         return False
+    if spec.rows_of_objects.removed and state.status is not Status.MOVED:
+        # Earlier rows of a file in quarantine, or of one that was removed when the table kept them, leave as well.
+        return state.status in PRESENT or state.status is Status.QUARANTINED or state.in_table
     return state.status in PRESENT
 
 
@@ -84,7 +89,7 @@ def list_prefix(table: Table, clock: Clock, listener: RunListener | None = None,
         """Add hints for the ledger's keys before the next listed key."""
         nonlocal next_known
         while next_known is not None and (upto is None or next_known <= upto):
-            if next_known != upto and may_be_gone(table.key, config, next_known, states[next_known]):
+            if next_known != upto and may_be_gone(table.spec, config, next_known, states[next_known]):
                 hints.append(Hint(next_known, Missing()))
             next_known = next(known, None)
 

@@ -138,6 +138,8 @@ class LedgerRow:
         bad_rows: number of quarantined rows.
         event_type: the type of the event by `event_types` of `lake.yaml`. A decision without an event has that of the
             key's last state, or else the one that the key gives.
+        removed_rows: number of rows of earlier readings of the key that left bronze with this decision. Then no earlier
+            reading has rows there. None if such rows stay.
     """
 
     key: str
@@ -156,6 +158,7 @@ class LedgerRow:
     cause: Cause | None = None
     bad_rows_folder: str | None = None
     event_type: str | None = None
+    removed_rows: int | None = None
 
     @property
     def entered(self) -> bool:

@@ -39,12 +39,14 @@ class Candidate:
     Attributes:
         replaces: batch whose rows of the same bytes are removed when this batch adds the key's rows. Set by a redrive
             or a rebuild.
+        replaces_all: whether all rows that the table has of the key are removed when this batch adds its rows.
     """
 
     key: str
     found: S3Found
     taken: PlannedHint
     replaces: int | None = None
+    replaces_all: bool = False
 
     def with_checksum_of(self, found: Probe | None) -> Candidate:
         """Return the candidate with the checksum of a later HEAD, if that has the same etag."""
@@ -64,6 +66,36 @@ class Candidate:
         """Return the ledger row that decides this candidate."""
         row = ledger_row(self.taken, status, reason, self.found, rows=rows, bad_rows=bad_rows)
         return replace(row, bad_rows_folder=bad_rows_folder)
+
+
+@dataclass(frozen=True)
+class RowsOfObjects:
+    """What the rows of an object in a loaded table do after the object has changed, as `lake.yaml` says.
+
+    Attributes:
+        replaced: whether they leave when other bytes of the key enter (`on_overwrite: replace`).
+        removed: whether they leave when the object is gone (`on_removed: delete`).
+    """
+
+    replaced: bool = False
+    removed: bool = False
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """A key that is gone from S3, and whose rows leave the table.
+
+    Attributes:
+        hint: decides the key.
+        without_rows: the ledger row of the key if the table has no rows of it. None if it needs none.
+    """
+
+    hint: PlannedHint
+    without_rows: LedgerRow | None
+
+    def row(self, removed_rows: int) -> LedgerRow:
+        """Return the ledger row of the removal. Without an etag, it names no bytes that stay."""
+        return replace(ledger_row(self.hint, Status.REMOVED, None, None), removed_rows=removed_rows)
 
 
 @dataclass(frozen=True)
@@ -94,6 +126,7 @@ class Plan:
         rows: ledger rows of decisions that need no preparation.
         drop: keys whose live entry in a registered table must be removed, with two ledger rows: the first is written if
             the entry is live, the second if it is not.
+        leaving: keys whose rows leave a loaded table.
         deferred: hints for whose keys S3 gave no answer.
         followers: further hints of each candidate's key. They are decided with the candidate.
         datasets: candidates that must enter together. Empty unless the table has completion signals.
@@ -103,6 +136,7 @@ class Plan:
     candidates: list[Candidate] = field(default_factory=list)
     rows: list[LedgerRow] = field(default_factory=list)
     drop: dict[str, tuple[LedgerRow, LedgerRow]] = field(default_factory=dict)
+    leaving: dict[str, Leaving] = field(default_factory=dict)
     deferred: list[Hint] = field(default_factory=list)
     followers: dict[str, list[PlannedHint]] = field(default_factory=dict)
     datasets: list[Dataset] = field(default_factory=list)
@@ -115,6 +149,19 @@ class Plan:
             if candidate.key in leaving:
                 self.deferred += candidate_hints(self, candidate)
         self.candidates = [candidate for candidate in self.candidates if candidate.key not in leaving]
+
+    def keep_rows_to_remove(self, keys: Collection[str]) -> None:
+        """Remove no rows of keys of which the table has none.
+
+        Args:
+            keys: of which the table has rows.
+        """
+        self.candidates = [
+            replace(candidate, replaces_all=candidate.replaces_all and candidate.key in keys)
+            for candidate in self.candidates
+        ]
+        ended = [self.leaving.pop(key) for key in [*self.leaving] if key not in keys]
+        self.rows += [leaving.without_rows for leaving in ended if leaving.without_rows]
 
 
 def keep_first_bytes(plan: Plan) -> None:
@@ -138,6 +185,7 @@ def make_plan(
     *,
     registered: bool,
     type_of_key: Callable[[str], str | None] = lambda _: None,
+    rows_of_objects: RowsOfObjects = RowsOfObjects(),
 ) -> Plan:
     """Decide every hint by its key's present state (docs/internals/architecture.md, section 3, look).
 
@@ -147,6 +195,7 @@ def make_plan(
         states: the ledger's last state of each key that it knows.
         registered: whether the table registers its files or loads their rows.
         type_of_key: the event type of an object without an event, if its key decides it.
+        rows_of_objects: what rows do whose object has changed. No effect if the table is registered.
     """
     plan = Plan()
     by_key: dict[str, list[PlannedHint]] = {}
@@ -165,7 +214,8 @@ def make_plan(
         lead = _add_event_type(lead, items, state, type_of_key)
         if isinstance(probe, S3Found) and _should_ingest(probe, state, items, registered):
             replaces = _replaces(probe, state, items) if state else None
-            plan.candidates.append(Candidate(key, probe, lead, replaces))
+            replaces_all = rows_of_objects.replaced and state is not None and not registered
+            plan.candidates.append(Candidate(key, probe, lead, replaces, replaces_all))
             plan.followers[key] = others
             continue
         plan.rows += duplicates(others, probe if isinstance(probe, S3Found) else None)
@@ -173,13 +223,18 @@ def make_plan(
         if isinstance(probe, S3Gone) and (etag := _removed_etag(state, removed_etags)):
             plan.rows.append(_keep_identity(ledger_row(lead, Status.MOVED, None, None), state, etag))
             continue
+        if isinstance(probe, S3Gone) and rows_of_objects.removed and not registered and _may_lose_rows(state):
+            alone = Plan()
+            _decide(alone, key, probe, state, lead, registered)
+            plan.leaving[key] = Leaving(lead, next(iter(alone.rows), None))
+            continue
         _decide(plan, key, probe, state, lead, registered)
     return plan
 
 
 def leaving_keys(plan: Plan, states: Mapping[str, LastState]) -> set[str]:
-    """Return the keys whose rows leave a registered table. What had left it before it was adopted has none there."""
-    return {key for key in plan.drop if states[key].cause is not Cause.LEFT}
+    """Return the keys that S3 no longer has and whose rows leave. What had left an adopted table before has none there."""
+    return {key for key in plan.drop if states[key].cause is not Cause.LEFT} | plan.leaving.keys()
 
 
 def followers_rows(plan: Plan, key: str, found: S3Found) -> list[LedgerRow]:
@@ -248,6 +303,11 @@ def _should_ingest(probe: S3Found, state: LastState | None, items: Sequence[Plan
     # Quarantined: the same bytes stay in quarantine until a redrive. An overwritten write-once key stays there,
     # whatever its bytes are.
     return not same_bytes(probe, state) and not (registered and state.cause is Cause.OVERWRITTEN)
+
+
+def _may_lose_rows(state: LastState | None) -> bool:
+    """Return whether the rows of an object that is gone leave. After-load removes an object to keep its rows."""
+    return state is not None and state.status is not Status.MOVED
 
 
 def _settles(state: LastState, registered: bool) -> bool:
@@ -347,6 +407,7 @@ class BatchDraft:
     Attributes:
         manifests: ids of the manifests whose hints the batch takes.
         states: the ledger's last state of each key in the hints.
+        brought: the batches whose rows the table has of each key that loses its rows.
         previous: the ledger's last header. None before batch 1.
     """
 
@@ -356,6 +417,7 @@ class BatchDraft:
     manifests: tuple[str, ...]
     plan: Plan
     states: Mapping[str, LastState]
+    brought: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
     @property
     def after_version(self) -> int:

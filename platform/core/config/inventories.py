@@ -32,6 +32,8 @@ _NOT_OF_INVENTORIES: Mapping[str, str] = {
     "inventory": "is compared with the files of the table, and S3 lists its own deliveries in no inventory",
     "completion": "names the signals of datasets, and those of inventories are known: manifest.checksum",
     "after_load": "removes single files, and an inventory has several: let a lifecycle rule of the bucket expire them",
+    "on_overwrite": "is about files alone, and a delivery always replaces the rows of the one before",
+    "on_removed": "is about files alone, and the rows of a bucket are replaced as a whole",
     "silver": "merges rows by key, and the rows of a bucket are replaced as a whole",
     "personal": "is about persons, and an inventory lists objects",
 }
@@ -134,6 +136,6 @@ def inventory_problem(mode: str | None, given: Mapping[str, Any]) -> str | None:
     if "//" in str(given.get("prefix", "")).partition("://")[2]:
         return "`prefix` has an empty folder (`//`), and S3 writes inventories into none: remove a `/`"
     for name, why in _NOT_OF_INVENTORIES.items():
-        if given.get(name) not in (None, "keep"):
+        if given.get(name) not in (None, "keep", "append"):
             return f"`{_SPELLED.get(name, name)}` {why}; remove it from the table with `mode: inventory`"
     return None

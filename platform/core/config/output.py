@@ -30,6 +30,8 @@ _NO_TABLE = {
     "completion": "puts files into one commit, and objects appear one after the other",
     "silver": "is merged from a table, and there is no table",
     "personal": "is about the columns of a table, and there is no table",
+    "on_overwrite": "is about the rows of a table, and there is no table",
+    "on_removed": "is about the rows of a table, and there is no table",
 }
 _AS_THEY_ARE = {
     "columns": "gives columns their types, and no value is converted",
@@ -122,7 +124,7 @@ def output_problem(
             "in; folders below the prefix are also below `folder`"
         )
     for name, why in _MEANINGLESS_FIELDS[of].items():
-        if given.get(name):
+        if (given.get(name) or "keep") not in ("keep", "append"):
             return f"`{'schema' if name == 'policy' else name}` {why} with `mode: {mode}`; remove it"
     for name, why in _NOT_OF_OUTPUT[of].items():
         if name in output.model_fields_set:

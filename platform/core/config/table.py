@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
+from tidegate.platform.core.bronze.plan import RowsOfObjects
 from tidegate.platform.core.config.after_load import AfterLoad, move_target, removes_source
 from tidegate.platform.core.config.cluster_rules import clustering_problem
 from tidegate.platform.core.config.csv_options import CsvOptions
@@ -24,6 +25,7 @@ from tidegate.platform.core.config.fields import (
 )
 from tidegate.platform.core.config.inventories import InventoriesSpec, StorageReportsSpec, inventory_problem
 from tidegate.platform.core.config.output import OutputSpec, output_problem
+from tidegate.platform.core.config.overwrite_options import OnOverwrite, OnRemoved, rows_problem
 from tidegate.platform.core.config.personal import PersonalSpec
 from tidegate.platform.core.config.queues import RowQueueSpec
 from tidegate.platform.core.config.silver import SilverSpec
@@ -125,6 +127,11 @@ class TableSpec(TableDefaults):
     """The silver table; none when absent."""
     personal: PersonalSpec | None = None
     """The columns that say something of a person."""
+    on_overwrite: OnOverwrite = "append"
+    """What a loaded table does if a file is written again under its key with other content. `append`: its rows are
+    added, and the earlier ones stay. `replace`: the earlier rows of the key leave in the same commit."""
+    on_removed: OnRemoved = "keep"
+    """What a loaded table does if a file is gone: `keep` its rows, or `delete` them."""
 
     @field_validator("format")
     @classmethod
@@ -241,6 +248,31 @@ class TableSpec(TableDefaults):
                 "type under `columns`"
             )
         return silver
+
+    @field_validator("on_overwrite", "on_removed")
+    @classmethod
+    def _check_rows_can_leave(cls, value: str, info: ValidationInfo) -> str:
+        if value in ("append", "keep"):
+            return value
+        given = info.data
+        mode, format = given.get("mode"), given.get("format")
+        known = mode or (mode_of(format) if format else None)
+        problem = rows_problem(
+            f"{info.field_name}: {value}",
+            registers=None if known is None else known == "register",
+            has_rows=bool(given.get("row_queue")),
+            completion=given.get("completion"),
+            cluster_by=given.get("cluster_by") or (),
+            silver=given.get("silver"),
+        )
+        if value == "delete" and removes_source(given.get("after_load", "keep")):
+            problem = problem or (
+                "after_load removes files whose rows should stay, and `on_removed: delete` removes the rows of files "
+                "that are gone; use one of them"
+            )
+        if problem:
+            raise BadSetting(problem)
+        return value
 
     @field_validator("personal")
     @classmethod
@@ -371,6 +403,11 @@ class TableSpec(TableDefaults):
     def has_inventories(self) -> bool:
         """Whether its files are deliveries of S3 Inventory."""
         return self.mode == "inventory"
+
+    @property
+    def rows_of_objects(self) -> RowsOfObjects:
+        """What the rows of an object do after the object has changed."""
+        return RowsOfObjects(replaced=self.on_overwrite == "replace", removed=self.on_removed == "delete")
 
     @property
     def subject_kind(self) -> str | None:

@@ -31,8 +31,8 @@ class MergeMode(Enum):
         _INSERT,
         f"{_WITHOUT_SOURCE} {_RENUMBER}",
     )
-    #: Files were read again: rows of this bronze become what bronze has now, older rows included. Rows from before a
-    #: reset stay, because bronze does not have them any more.
+    #: Rows of files left bronze: rows of this bronze become what bronze has now, older rows included. Rows from before
+    #: a reset stay, because bronze does not have them any more.
     REREAD = (
         f"WHEN MATCHED AND ({_IS_FROM_THIS_BRONZE} OR {{newer}}) {_UPDATE}",
         _INSERT,
@@ -112,7 +112,7 @@ def merge_mode(*, is_full: bool, is_reread: bool, has_other_rows: bool, mirrors_
 
     Args:
         is_full: the merge reads all of bronze, not only the batches since the mark.
-        is_reread: files were read again, and their rows in bronze replaced.
+        is_reread: rows of files were replaced in bronze, or left it.
         has_other_rows: silver has rows, and none of them is of this bronze table as it is since its last reset.
         mirrors_removals: `on_removed` is `full` in lake.yaml: a row that leaves bronze leaves silver.
     """

@@ -18,7 +18,7 @@ from tidegate.platform.testing import TestLake
 
 ORDERS = {"name": "orders", "prefix": "orders/"}
 SALES = {"name": "sales", "prefix": "sales/", "mode": "load", "format": "csv", "columns": {"id": "bigint"}}
-NEW = ("cause", "bad_rows_folder", "event_type", "milliseconds")
+NEW = ("cause", "bad_rows_folder", "event_type", "removed_rows", "milliseconds")
 
 
 @contextmanager

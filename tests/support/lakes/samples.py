@@ -94,6 +94,8 @@ BATCHES: dict[str, _Class] = {
     "removed": _rows("removed", adds=False, removes=True),
     "removed_while_rows_stay": _rows("removed", "etag", adds=False, removes=False),
     "replaced_rows": _rows("committed", adds=True, removes=True),
+    "replaced_by_other_bytes": _rows("committed", "removed_rows", adds=True, removes=True),
+    "removed_with_its_rows": _rows("removed", "removed_rows", removes=True),
     "overwritten": _rows("quarantined", "etag", reason="overwritten: ", removes=True),
     "overwritten_by_its_cause": _rows("quarantined", "etag", "cause", removes=True),
     "quarantined": _rows("quarantined", "etag", create=False, adds=False),

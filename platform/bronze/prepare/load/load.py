@@ -108,8 +108,8 @@ class Load:
     def _select_to_read(self, candidates: Sequence[Candidate], replacing: Replacing) -> list[Candidate]:
         """Return the candidates to read now.
 
-        Candidates that killed the server are quarantined. Candidates that would make the batch write too many of the
-        table's rows again are deferred.
+        Candidates that killed the server are quarantined. Candidates, and objects that are gone, are deferred if they
+        would make the batch write too many of the table's rows again.
         """
         innocent = []
         for candidate in candidates:
@@ -118,6 +118,8 @@ class Load:
             else:
                 innocent.append(candidate)
         late = replacing.find(innocent, BATCH_BYTES)
+        for key in late & self.plan.leaving.keys():
+            self.prepared.keep_rows(key)
         for candidate in innocent:
             if candidate.key in late:
                 self.prepared.defer(candidate)

@@ -1,12 +1,14 @@
-"""Files that a redrive or a rebuild reads again. The commit of the new rows removes the rows of the last reading.
+"""Rows that leave a loaded table: those of a file that is read again, that was overwritten, or that is gone.
 
-Delta removes files, not rows: a data file is written again without the rows that leave.
+A redrive or a rebuild reads the same bytes again, and the commit of the new rows removes the rows of the last reading.
+By `on_overwrite` and `on_removed`, all rows of a key leave. Delta removes files, not rows: a data file is written again
+without the rows that leave.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import pyarrow as pa
@@ -24,7 +26,7 @@ from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 
-#: Columns that identify the rows of one reading of a file.
+#: Columns that identify the rows of one reading of a file. All rows of a key have its `_source_path`.
 _READING = ("_source_path", "_source_etag", "_batch")
 
 #: Attempts to find the files while no other writer commits.
@@ -46,6 +48,25 @@ class _DataFile:
     keys: frozenset[str]
 
 
+@dataclass(frozen=True)
+class _Leaver:
+    """A key with rows that leave.
+
+    Attributes:
+        batches: those whose rows of the key may leave.
+        etag: of the only reading of the key whose rows leave. None: all rows of the key leave.
+    """
+
+    key: str
+    batches: frozenset[int]
+    etag: str | None = None
+
+    @property
+    def batch(self) -> int | None:
+        """The batch of the only reading whose rows leave. None: all rows of the key leave."""
+        return None if self.etag is None else max(self.batches)
+
+
 class Replacing:
     """The rows of a loaded table that leave with a batch.
 
@@ -61,21 +82,23 @@ class Replacing:
         self._delta, self._bucket, self._work = delta, bucket, work
         self._files: Sequence[_DataFile] = ()
         self._entries: dict[str, Remove] = {}
+        self._counts: dict[str, int] = {}
 
     def find(self, candidates: Iterable[Candidate], max_bytes: int) -> set[str]:
-        """Find the data files with rows that these candidates replace, in one version of the table.
+        """Find the data files with rows that leave, in one version of the table.
 
         Args:
             candidates: to load.
             max_bytes: of data files that may be written again.
 
         Returns:
-            Keys of the candidates that must wait so that no more bytes are written again. Never all candidates wait.
+            Keys that must wait so that no more bytes are written again: of candidates, and of objects that are gone.
+            Never all of them wait.
 
         Raises:
             UnavailableError: another writer committed to the table during each attempt.
         """
-        again = [candidate for candidate in candidates if candidate.replaces is not None]
+        again = [*map(self._gone_leaver, self._work.plan.leaving), *self._leavers(candidates)]
         if not again:
             return set()
         name = f"bronze.{self._work.birth.name}"
@@ -89,9 +112,13 @@ class Replacing:
         return self._oversized_files(again, max_bytes)
 
     def finish(self, prepared: PreparedBatch) -> None:
-        """Remove the old rows of the files that will be committed. The old rows of other files stay."""
-        leaving = self._leaving_candidates(prepared)
-        keys = {candidate.key for candidate in leaving}
+        """Remove the old rows of the files that will be committed, and those of objects that are gone.
+
+        The old rows of other files stay.
+        """
+        leaving = self._landing_leavers(prepared)
+        self._record(prepared, {leaver.key for leaver in leaving if leaver.etag is None})
+        keys = {leaver.key for leaver in leaving}
         files = [file for file in self._files if file.keys & keys]
         if not files:
             return
@@ -104,18 +131,44 @@ class Replacing:
         Args:
             rows: of the table, with all its columns.
         """
-        leaving = self._leaving_candidates(prepared)
+        leaving = self._landing_leavers(prepared)
         if not leaving:
             return rows
         readings = self._readings(leaving)
         return rows.join(F.broadcast(readings), self._same_rows_condition(rows, readings), "left_anti")
 
-    def _leaving_candidates(self, prepared: PreparedBatch) -> list[Candidate]:
+    def _landing_leavers(self, prepared: PreparedBatch) -> list[_Leaver]:
         landing = {row.key for row in prepared.rows if row.status is Status.COMMITTED}
-        candidates = self._work.plan.candidates
-        return [candidate for candidate in candidates if candidate.replaces is not None and candidate.key in landing]
+        entering = [candidate for candidate in self._work.plan.candidates if candidate.key in landing]
+        gone = [key for key in self._work.plan.leaving if key not in prepared.waiting]
+        return [*map(self._gone_leaver, gone), *self._leavers(entering)]
 
-    def _oversized_files(self, candidates: Iterable[Candidate], max_bytes: int) -> set[str]:
+    def _gone_leaver(self, key: str) -> _Leaver:
+        return _Leaver(key, self._work.brought[key])
+
+    def _leavers(self, candidates: Iterable[Candidate]) -> list[_Leaver]:
+        brought, states = self._work.brought, self._work.states
+        return [
+            _Leaver(candidate.key, brought[candidate.key])
+            if candidate.replaces_all
+            # The etag that the last reading saw, because a copy of the same bytes may have another etag.
+            else _Leaver(candidate.key, frozenset({candidate.replaces or 0}), states[candidate.key].etag or "")
+            for candidate in candidates
+            if candidate.replaces_all or candidate.replaces is not None
+        ]
+
+    def _record(self, prepared: PreparedBatch, keys: set[str]) -> None:
+        """Record that no earlier rows of these keys stay, with the removals of objects that are gone."""
+        prepared.rows = [
+            replace(row, removed_rows=self._counts.get(row.key, 0))
+            if row.key in keys and row.status is Status.COMMITTED
+            else row
+            for row in prepared.rows
+        ]
+        gone = self._work.plan.leaving
+        prepared.rows += [gone[key].row(self._counts.get(key, 0)) for key in gone if key in keys]
+
+    def _oversized_files(self, candidates: Iterable[Candidate | _Leaver], max_bytes: int) -> set[str]:
         by_key: dict[str, set[_DataFile]] = {}
         for file in self._files:
             for key in file.keys:
@@ -132,25 +185,27 @@ class Replacing:
                 size, taken = grown, taken | more
         return late
 
-    def _files_with_rows(self, candidates: Sequence[Candidate]) -> list[_DataFile]:
+    def _files_with_rows(self, leavers: Sequence[_Leaver]) -> list[_DataFile]:
         rows = self._delta.session.read.format("delta").load(self._work.birth.location)
         # Delta knows the bounds of the batch number in each data file, so most data files are not opened.
-        earlier = rows.where(F.col("_batch").isin(sorted({candidate.replaces for candidate in candidates})))
+        earlier = rows.where(F.col("_batch").isin(sorted({n for leaver in leavers for n in leaver.batches})))
         located = earlier.select(
             F.col("_metadata.file_path").alias("path"), F.col("_metadata.file_size").alias("size"), *_READING
         )
-        readings = self._readings(candidates)
-        found = located.join(F.broadcast(readings), self._same_rows_condition(located, readings), "left_semi").groupBy(
-            "path", "size"
-        )
+        readings = self._readings(leavers)
+        leaving = located.join(F.broadcast(readings), self._same_rows_condition(located, readings), "left_semi")
+        found = leaving.groupBy("path", "size", "_source_path").count().orderBy("path").collect()
         start, location = len(S3Address(self._bucket).s3), f"{self._work.birth.location}/"
-        return [
-            _DataFile(row["path"].removeprefix(location), row["size"], frozenset(path[start:] for path in row["paths"]))
-            for row in found.agg(F.collect_set("_source_path").alias("paths")).orderBy("path").collect()
-        ]
+        self._counts = {}
+        files: dict[tuple[str, int], set[str]] = {}
+        for row in found:
+            key = row["_source_path"][start:]
+            files.setdefault((row["path"], row["size"]), set()).add(key)
+            self._counts[key] = self._counts.get(key, 0) + row["count"]
+        return [_DataFile(path.removeprefix(location), size, frozenset(keys)) for (path, size), keys in files.items()]
 
     def _stage_remaining_rows(
-        self, files: Sequence[_DataFile], leaving: Sequence[Candidate], base: TableSchema
+        self, files: Sequence[_DataFile], leaving: Sequence[_Leaver], base: TableSchema
     ) -> list[Add]:
         """Stage the other rows of these data files."""
 
@@ -161,23 +216,18 @@ class Replacing:
         paths = [file.path for file in files]
         return stage_rest(self._delta, self._work.birth.location, paths, remaining_rows, base)
 
-    def _readings(self, candidates: Sequence[Candidate]) -> DataFrame:
-        bucket, states = self._bucket, self._work.states
-        # The etag that the last reading saw, because a copy of the same bytes may have another etag.
+    def _readings(self, leavers: Sequence[_Leaver]) -> DataFrame:
+        """Return the readings whose rows leave. One without a batch stands for all readings of its key."""
         values = zip(
-            *(
-                (S3Address(bucket, candidate.key).s3, states[candidate.key].etag, candidate.replaces)
-                for candidate in candidates
-            ),
-            strict=True,
+            *((S3Address(self._bucket, leaver.key).s3, leaver.etag, leaver.batch) for leaver in leavers), strict=True
         )
         types = (pa.string(), pa.string(), pa.int64())
         columns = [pa.array(list(column), kind) for column, kind in zip(values, types, strict=True)]
         return self._delta.session.createDataFrame(pa.table(columns, [f"left{name}" for name in _READING]))
 
     def _same_rows_condition(self, rows: DataFrame, readings: DataFrame) -> Column:
-        first, second, third = (rows[name] == readings[f"left{name}"] for name in _READING)
-        return first & second & third
+        path, etag, batch = (rows[name] == readings[f"left{name}"] for name in _READING)
+        return path & (readings["left_batch"].isNull() | (etag & batch))
 
 
 def found_with_entries(

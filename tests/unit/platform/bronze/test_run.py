@@ -136,7 +136,7 @@ def test_files_that_the_server_cannot_record_are_left_out_and_the_batch_is_prepa
     plan, prepared, logged = ["bad", "good"], list[Any](), list[str]()
     draft: Any = SimpleNamespace(
         n=5,
-        plan=SimpleNamespace(keys=plan, candidates=[], drop={}, rows=[], deferred=[]),
+        plan=SimpleNamespace(keys=plan, candidates=[], drop={}, leaving={}, rows=[], deferred=[]),
         birth=SimpleNamespace(output=None),
     )
     refused = UnreadableFiles(SimpleNamespace(n=5, table="landing.t", rows=()), {"bad": "no."})  # type: ignore[arg-type]
@@ -186,7 +186,7 @@ def test_a_run_without_time_for_a_read_leaves_it_to_the_next(monkeypatch: pytest
     table: Any = Table()
     table.ledger = SimpleNamespace(clock=lambda: Clock(7, 4))
     table.batches = SimpleNamespace(read=lambda n: None)
-    plan = SimpleNamespace(candidates=["a"], drop={}, rows=[], deferred=[])
+    plan = SimpleNamespace(candidates=["a"], drop={}, leaving={}, rows=[], deferred=[])
     draft: Any = SimpleNamespace(n=5, plan=plan, birth=SimpleNamespace(output=None))
     monkeypatch.setattr(run, "find_unfinished", lambda *_: None)
     monkeypatch.setattr(run, "retry_noted", lambda *_, **__: None)
@@ -267,7 +267,7 @@ def test_a_run_ends_without_a_second_listing_if_its_batch_has_all_that_the_first
     table.spec = SimpleNamespace(window=change.get("window", 60), cluster_by=None)
     table.ledger = SimpleNamespace(clock=lambda: Clock(7, 4))
     table.batches = SimpleNamespace(read=lambda n: None)
-    plan = SimpleNamespace(candidates=[], drop={}, rows=[], deferred=[])
+    plan = SimpleNamespace(candidates=[], drop={}, leaving={}, rows=[], deferred=[])
     drafts = iter([SimpleNamespace(n=5, plan=plan, birth=SimpleNamespace(output=None)), None])
     batch: Any = SimpleNamespace(
         n=5,

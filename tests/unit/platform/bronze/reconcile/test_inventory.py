@@ -141,8 +141,9 @@ class Lake:
             inventory = Inventory.from_manifest(self.body, URI, source)
             return replace(inventory, created=self.created)
 
-        def differ(*given: Any, after: str, limit: int, left: bool, waits: bool) -> Differences:
+        def differ(*given: Any, after: str, limit: int, left: bool, waits: bool, rows_leave: bool) -> Differences:
             assert not waits
+            assert not rows_leave
             here = [
                 difference for difference in found if difference.key > after and (left or difference.kind != "left")
             ]

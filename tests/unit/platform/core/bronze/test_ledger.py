@@ -72,8 +72,8 @@ def test_the_columns_of_a_ledger_are_those_that_people_s_queries_and_older_ledge
     was = """
     kind STRING, n BIGINT, position INT, key STRING, etag STRING, size BIGINT, version_id STRING, event_id STRING,
     event_name STRING, event_time TIMESTAMP, manifest STRING, run_id STRING, status STRING, reason STRING, rows BIGINT,
-    bad_rows BIGINT, checksum STRING, cause STRING, bad_rows_folder STRING, event_type STRING, digest STRING,
-    outcome STRING, generation STRING, bronze_version BIGINT, recorded_at TIMESTAMP, milliseconds BIGINT
+    bad_rows BIGINT, checksum STRING, cause STRING, bad_rows_folder STRING, event_type STRING, removed_rows BIGINT,
+    digest STRING, outcome STRING, generation STRING, bronze_version BIGINT, recorded_at TIMESTAMP, milliseconds BIGINT
     """
     assert dict(part.split() for part in was.split(",")) == COLUMNS
 
@@ -84,7 +84,7 @@ def batch() -> Batch:
     full = LedgerRow(
         "a", Status.COMMITTED, "why", "etag", 10, "v1", "m#0", "ObjectCreated:Put", "2024-01-02T03:04:05.123456+00:00",
         "manifest", 3, 1, "CRC64NVME:nuCUKjhVRg8=", Cause.OVERWRITTEN, "s3a://b/quarantine/rows/t/2-X",
-        "orders",
+        "orders", 4,
     )  # fmt: skip
     rows = (full, LedgerRow("b", Status.REMOVED))
     return Batch(

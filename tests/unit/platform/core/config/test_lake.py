@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.unit.conftest import PAPER
+from tidegate.platform.core.bronze.plan import RowsOfObjects
 from tidegate.platform.core.config.after_load import move_target, removes_source
 from tidegate.platform.core.config.json_schema import schema_text
 from tidegate.platform.core.config.lake import CatalogSpec, DiscoverySpec, LakeConfig
@@ -693,6 +694,61 @@ def test_two_tables_do_not_move_their_files_into_one_folder(tmp_path: Path, fold
 def test_after_load_is_for_loaded_tables(tmp_path: Path, mode: str, expected: str) -> None:
     (problem,) = problems(tmp_path, f"{SMALL}{TABLE}    {mode}\n    after_load: delete\n")
     assert expected in problem
+
+
+FEED = "\n    silver: {from: dms, keys: [a], order: b, every: 9}"
+LOADED = "mode: load\n    format: csv"
+
+
+@pytest.mark.limit(
+    "Tables",
+    "Rows follow files that are overwritten (`on_overwrite: replace`) or removed (`on_removed: delete`) only in loaded "
+    "tables without `completion`, `cluster_by`, `row_queue`, and silver of feeds, dumps or histories.",
+)
+@pytest.mark.parametrize("option", ["on_overwrite: replace", "on_removed: delete"])
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ("format: parquet", "is for loaded tables: a registered table reads its files where they are"),
+        ("mode: register", "is for loaded tables: a registered table reads its files where they are"),
+        ("window: 1", "needs `mode: load`"),
+        ("format: json\n    completion: _SUCCESS", "the files of a dataset enter together"),
+        (f"{LOADED}\n    cluster_by: [a]", "`cluster_by` spreads these rows over most data files"),
+        (LOADED + FEED, "cannot be followed by silver: `from: dms` reads a feed"),
+        (LOADED + FEED.replace("from: dms", "from: debezium"), "`from: debezium` reads a feed"),
+        (LOADED + FEED.replace("from: dms", "from: snapshots"), "`from: snapshots` reads a feed"),
+        (LOADED + FEED.replace("from: dms", "stored_as: scd2"), "would change the past"),
+        (LOADED + FEED.replace("from: dms", "apply_as_truncates: c"), "would give them back"),
+        (LOADED + FEED.replace("from: dms", "ignore_null_updates: true"), "lost with the row that brought it"),
+        (
+            "mode: repartition\n    format: json\n    output: {folder: s3://out/a/}",
+            "is about the rows of a table, and there is no table with `mode: repartition`",
+        ),
+        ("mode: inventory", "is about files alone"),
+    ],
+)
+def test_tables_that_cannot_follow_their_files_are_refused_with_the_reason(
+    tmp_path: Path, table: str, expected: str, option: str
+) -> None:
+    (problem,) = problems(tmp_path, f"{SMALL}{TABLE}    {option}\n    {table}\n")
+    assert problem.startswith("lake.yaml:")
+    assert expected in problem
+    assert option.split(":")[0] in problem
+
+
+def test_files_that_after_load_removes_do_not_take_their_rows_with_them(tmp_path: Path) -> None:
+    text = f"{SMALL}{TABLE}    {LOADED}\n    on_removed: delete\n    after_load: "
+    (problem,) = problems(tmp_path, f"{text}delete\n")
+    assert "lake.yaml:9: tables[0].on_removed: after_load removes files whose rows should stay" in problem
+    assert load(tmp_path, f"{text}{{tag: {{a: b}}}}\n").tables[0].rows_of_objects.removed
+
+
+@pytest.mark.parametrize("more", ["", "\n    silver: {keys: [a], order: b, every: 9, apply_as_deletes: c}"])
+def test_rows_stay_unless_lake_yaml_asks_otherwise(tmp_path: Path, more: str) -> None:
+    text = f"{SMALL}{TABLE}    {LOADED}{more}\n"
+    assert load(tmp_path, text).tables[0].rows_of_objects == RowsOfObjects(replaced=False, removed=False)
+    text += "    on_overwrite: replace\n    on_removed: delete\n"
+    assert load(tmp_path, text).tables[0].rows_of_objects == RowsOfObjects(replaced=True, removed=True)
 
 
 def test_after_load_says_what_becomes_of_files(tmp_path: Path) -> None:
