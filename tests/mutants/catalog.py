@@ -5377,11 +5377,11 @@ MUTANTS = (
         (_ROWS_FOLLOW,),
     ),
     Mutant(
-        "a removal of rows keeps the identity of bytes that are gone, so that a restored file is a duplicate",
+        "a removal of rows leaves no mark, so that later removals search for rows that left",
         6,
         "Leaving.row",
-        "ledger_row(self.hint, Status.REMOVED, None, None)",
-        "ledger_row(self.hint, Status.COMMITTED, None, None)",
+        "removed_rows=removed_rows)",
+        "removed_rows=None)",
         (_ROWS_FOLLOW,),
     ),
     Mutant(

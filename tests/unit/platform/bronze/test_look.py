@@ -167,6 +167,8 @@ class World:
             self.expected[candidate.key] = candidate.found.etag
         self.underway += [*plan.deferred, *prepared.deferred]
         self.ledger += [(self.n, row) for row in [*plan.rows, *prepared.rows]]
+        ended = {row.event_id for _, row in self.ledger}
+        assert all(hint in self.underway or hint.event_id in {*ended, None} for hint in taken), "an event is lost"
 
     def _remove(self, key: str, batches: frozenset[int]) -> int:
         """Remove the rows that a search by batch and key finds. Returns their number."""
@@ -196,6 +198,10 @@ def test_after_any_order_of_events_the_table_equals_the_bucket(seed: int) -> Non
 def _compare(world: World, course: str) -> None:
     for key in "xyz":
         has, there = sorted(bytes for of, _, bytes in world.table if of == key), world.bucket.get(key)
+        batches = {n for of, n, _ in world.table if of == key}
+        assert world.brought([key]).get(key, frozenset()) == batches, (
+            f"{course}: a search finds what has rows, and no more"
+        )
         said = f"{course}: {key} is {there}, and the table has {has}"
         if there is None and world.option.removed:
             assert has == [], said
