@@ -233,7 +233,7 @@ def make_plan(
 
 
 def leaving_keys(plan: Plan, states: Mapping[str, LastState]) -> set[str]:
-    """Return the keys that S3 no longer has and whose rows leave. What had left an adopted table before has none there."""
+    """Return the keys whose rows leave because S3 has them no more. What had left an adopted table has none there."""
     return {key for key in plan.drop if states[key].cause is not Cause.LEFT} | plan.leaving.keys()
 
 
