@@ -54,8 +54,8 @@ def channel_builder(remote: SparkRemote) -> DefaultChannelBuilder:
 def _keep_threads(_process: int) -> grpc.Channel:
     """Return a channel that is never called and never closed.
 
-    Whoever closes the last channel of a process waits for gRPC's threads to end, and holds the GIL meanwhile (grpcio
-    1.85.1). The thread that releases the token of a channel that was closed before needs the GIL: the process hangs.
+    To close the last channel of a process is to wait for gRPC's threads, with the GIL (grpcio 1.85.1). The thread that
+    releases the token of a channel that was closed before needs the GIL: the process hangs.
     """
     return grpc.insecure_channel("localhost:1")
 
