@@ -288,11 +288,12 @@ def _commands_in(text: str) -> Iterator[list[str]]:
 
 
 def test_commands_and_options_exist() -> None:
+    # These are Click's objects; Typer has its own names for its copy of Click.
+    all_commands: Any = typer.main.get_command(app)
     called = 0
     for page in PAGES:
         for words in _commands_in(page.read_text(encoding="utf-8")):
-            # These are Click's objects; Typer has its own names for its copy of Click.
-            command: Any = typer.main.get_command(app)
+            command = all_commands
             while words and words[0] in getattr(command, "commands", {}):
                 command = command.commands[words.pop(0)]
             assert not getattr(command, "commands", None) or not words or words[0].startswith("-"), (page.name, words)
