@@ -108,7 +108,7 @@ def quarantined_objects(lake: Lake, table_key: str, choice: Choice) -> list[Quar
     return [
         found
         for found in ledger.quarantined_objects(version)
-        if choice.includes(found.key, found.reason, found.at) and not (found.unlogged and choice.key == Choice.key)
+        if choice.includes(found.key, found.reason, found.at) and not (found.unlogged and choice.key[:1] in "*?[")
     ]
 
 

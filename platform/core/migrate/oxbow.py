@@ -212,9 +212,8 @@ def _notices(by_type: Mapping[str, Sequence[Resource]]) -> Iterator[Notice]:
     for each in by_type.get("aws_s3_bucket_notification", ()):
         bucket = name_of(each.text("bucket"))
         for block, (queue, function, via) in _targets(each, subscriptions):
-            events = tuple(map(str, block.get("events") or ()))
-            prefix, suffix = block.get("filter_prefix") or "", block.get("filter_suffix") or ""
-            yield Notice(bucket, prefix, suffix, events, queue, function, via, each)
+            prefix, suffix = (_text_of(block.get(name)) for name in ("filter_prefix", "filter_suffix"))
+            yield Notice(bucket, prefix, suffix, _texts_of(block.get("events")), queue, function, via, each)
         if each.values.get("eventbridge") is True:
             yield from _rules(by_type, bucket)
 
@@ -244,16 +243,33 @@ def _rules(by_type: Mapping[str, Sequence[Resource]], bucket: str) -> Iterator[N
     functions = {each.text("function_name") for each in by_type.get("aws_lambda_function", ())}
     for rule in by_type.get("aws_cloudwatch_event_rule", ()):
         pattern = rule.document("event_pattern")
-        detail = pattern.get("detail") or {}
-        buckets = (detail.get("bucket") or {}).get("name") or [bucket]
-        if "aws.s3" not in (pattern.get("source") or ()) or bucket not in map(name_of, buckets):
+        detail = _mapping_of(pattern.get("detail"))
+        buckets = _list_of(_mapping_of(detail.get("bucket")).get("name")) or [bucket]
+        if "aws.s3" not in _list_of(pattern.get("source")) or bucket not in map(name_of, buckets):
             continue
-        keys = (detail.get("object") or {}).get("key") or [""]
-        prefixes = [each.get("prefix", "") if isinstance(each, Mapping) else str(each) for each in keys]
+        keys = _list_of(_mapping_of(detail.get("object")).get("key")) or [""]
+        prefixes = [_text_of(each.get("prefix") if isinstance(each, Mapping) else each) for each in keys]
         for target in by_type.get("aws_cloudwatch_event_target", ()):
             if name_of(target.text("rule")) == name_of(rule.text("name")):
                 to = name_of(target.text("arn"))
                 queue, function = ("", to) if to in functions else (to, "")
                 for prefix in prefixes:
-                    events = tuple(map(str, pattern.get("detail-type") or ()))
+                    events = _texts_of(pattern.get("detail-type"))
                     yield Notice(bucket, prefix, "", events, queue, function, f"the rule {rule.text('name')}", rule)
+
+
+def _list_of(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _mapping_of(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text_of(value: Any) -> str:
+    """Return a text as Terraform makes it of a number; empty for anything else."""
+    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+
+
+def _texts_of(value: Any) -> tuple[str, ...]:
+    return tuple(map(str, _list_of(value)))

@@ -22,6 +22,8 @@ DEFAULT_LOG_TABLE = "delta_log"
 #: What is written where the files do not say a name.
 _UNKNOWN = "change-me"
 _SHOW = "the output of `terraform show -json`"
+#: A folder below a bucket.
+_FOLDER = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]/[^/]")
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,7 @@ def read_tables(text: str, name: str) -> list[str]:
     found: dict[str, None] = {}
     for number, line in enumerate(text.splitlines(), 1):
         uri = line.strip().partition("_delta_log/")[0]
-        if uri and not S3Address.names(uri):
+        if uri and not _FOLDER.match(uri):
             raise BadValue(f"{name}:{number}: {line.strip()!r} is not s3://bucket/folder/ of a Delta table")
         if uri:
             found[uri if uri.endswith("/") else f"{uri}/"] = None
@@ -148,6 +150,12 @@ def plan_migration(deployment: Deployment, tables: Sequence[str], root: str | No
             "no bucket is known: add the file or state that has its aws_s3_bucket_notification, or name the tables "
             "with --tables"
         )
+    taken = {each.get("prefix") for each in migration.tables}
+    migration.problems += [
+        f"no notification in these files covers {uri}: add the file or state that has it, or leave the table out"
+        for uri in tables
+        if uri not in taken
+    ]
     migration.root = root or f"s3://{migration.buckets[0][:58]}-lake/tidegate"
     try:
         parse_lake(migration.lake_yaml(), "the printed lake.yaml", {})
@@ -215,8 +223,10 @@ class _Planner:
         return re.sub(r"\$\{.*\}", _UNKNOWN, value)
 
     def _bucket(self, bucket: str, resource: Resource) -> str:
-        known = self._known_text(bucket, "the bucket", resource)
-        if known and known not in self._to.buckets:
+        if not bucket:
+            self._problem(f"{resource}: the bucket is not a name: give {_SHOW}")
+        known = self._known_text(bucket, "the bucket", resource) or _UNKNOWN
+        if known not in self._to.buckets:
             self._to.buckets.append(known)
         return known
 
@@ -336,10 +346,9 @@ class _Planner:
     def _delta_table(self, function: Function) -> str | None:
         uri = function.variables.get("DELTA_TABLE_URI")
         uri = uri if isinstance(uri, str) else ""
-        if is_unknown(uri) or not S3Address.names(uri):
+        if is_unknown(uri) or not re.match("s3://[^/]+/[^/]", uri):
             self._problem(
-                f"{function.resource}: DELTA_TABLE_URI is {uri or 'not there'}, and s3://bucket/folder of the table "
-                f"is needed: give {_SHOW}"
+                f"{function.resource}: DELTA_TABLE_URI does not say s3://bucket/folder of the table: give {_SHOW}"
             )
             return None
         return uri if uri.endswith("/") else f"{uri}/"

@@ -169,7 +169,9 @@ def _take_over(migration: Migration) -> Iterator[Step]:
         yield Step(
             "Look at each table, then adopt it",
             "the ledger begins with every file of the log, so the events that wait are duplicates for them. --enter "
-            "takes the files that no commit has, whatever became of their events: those of dead-letter queues, too",
+            "takes the files that no commit has, whatever became of their events: those of dead-letter queues, too. If "
+            "it is refused because the log has lost its first commits, leave it out, and name what is new afterwards: "
+            "tidegate redrive TABLE --key 'FOLDER/*'",
             (*lines, *(f"{line} --yes" for line in lines)),
         )
     elif any(each.kind == "oxbow" for each in migration.deployment.functions):

@@ -53,6 +53,11 @@ class Resource:
     values: Mapping[str, Any]
     where: str
 
+    def __post_init__(self) -> None:
+        """Raise TypeError if the document that the resource is from has another shape."""
+        if not (isinstance(self.address, str) and isinstance(self.type, str) and isinstance(self.values, Mapping)):
+            raise TypeError(self.where)
+
     def text(self, name: str) -> str:
         """Return an argument as a text; empty if there is none."""
         value = self.values.get(name)
@@ -245,7 +250,9 @@ class _Project:
             return value
         if call := _CALL.fullmatch(value):
             arguments = self._resolve(_parse(call[1], f"value = [{call[2]}]")["value"], within)
-            return arguments[0] if call[1] == "jsonencode" else _merge_maps(arguments)
+            if call[1] == "merge":
+                return _merge_maps(arguments)
+            return arguments[0] if arguments else value
         if whole := _REFERENCE.fullmatch(value):
             known = self._find(whole[1], within)
             return value if known is None else known

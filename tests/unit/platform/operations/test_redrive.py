@@ -331,5 +331,6 @@ def test_objects_of_before_an_adoption_are_chosen_by_key_only() -> None:
     found = [Quarantined("orders/a.parquet", "bad", NOON), Quarantined("orders/b.parquet", "old", NOON, unlogged=True)]
     ledger = SimpleNamespace(clock=lambda: (1, 1), quarantined_objects=lambda version: found)
     lake: Any = SimpleNamespace(table=lambda _: SimpleNamespace(ledger=ledger))
-    chosen = [[item.key for item in quarantined_objects(lake, ORDERS, of)] for of in (Choice(), Choice(key="orders/*"))]
-    assert chosen == [["orders/a.parquet"], ["orders/a.parquet", "orders/b.parquet"]]
+    for key, chosen in (("*", ["a"]), ("**", ["a"]), ("*.parquet", ["a"]), ("?*", ["a"]), ("orders/*", ["a", "b"])):
+        objects = quarantined_objects(lake, ORDERS, Choice(key=key))
+        assert [item.key for item in objects] == [f"orders/{name}.parquet" for name in chosen], key

@@ -130,8 +130,34 @@ def test_tables_that_a_list_names_are_the_tables_and_new_folders_become_some() -
     lake = lake_of(migration)
     assert [each.prefix for each in lake.tables] == ["s3://acme-landing/a/", "s3://acme-landing/b/"]
     assert lake.discovery
-    with pytest.raises(BadValue, match=r"t\.txt:2: 'b' is not s3://bucket/folder/"):
-        read_tables("s3://a/b\nb", "t.txt")
+    for line in ("b", "s3://", "s3://acme", "s3:///b/", "s3://B_/b/", "s3://acme//b"):
+        with pytest.raises(BadValue, match=rf"t\.txt:2: '{line}' is not s3://bucket/folder/"):
+            read_tables(f"s3://acme/b\n{line}", "t.txt")
+
+
+def test_a_listed_table_that_nothing_announces_is_named() -> None:
+    migration = planned(SIMPLE, ["s3://acme-landing/shop/orders/", "s3://other/x/"])
+    assert [each.prefix for each in lake_of(migration).tables] == ["s3://acme-landing/shop/orders/"]
+    (problem,) = migration.problems
+    assert problem.startswith("no notification in these files covers s3://other/x/: add the file or state that has it")
+
+
+@pytest.mark.parametrize("value", ['"s3://"', '"https://u:secret@h/x"', '"${var.uri}"', "5", "null"])
+def test_a_value_that_may_have_a_secret_is_not_shown(value: str) -> None:
+    text = SIMPLE.replace("variables = {", f"variables = {{\n DELTA_TABLE_URI = {value}\n", 1).replace(
+        "landing-to-delta", "file-loader"
+    )
+    migration = planned(text)
+    assert any("DELTA_TABLE_URI does not say s3://bucket/folder" in each for each in migration.problems)
+    assert "secret" not in "".join([*migration.problems, migration.lake_yaml(), *map(str, migration.changes)])
+
+
+@pytest.mark.parametrize("value", ["2024", '["a"]', "{ a = 1 }", "true", "jsonencode()", 'merge(["a"], jsonencode())'])
+@pytest.mark.parametrize("name", ["events", "filter_prefix", "filter_suffix", "queue_arn", "bucket"])
+def test_no_value_of_a_notification_ends_the_plan(name: str, value: str) -> None:
+    lines = [f"    {name} = {value}" if line.split()[:1] == [name] else line for line in SIMPLE.splitlines()]
+    migration = planned("\n".join(lines) + "\n")
+    assert migration.lake_yaml()
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,16 @@ def only(files: dict[str, str]) -> Resource:
     return found
 
 
+@pytest.mark.parametrize("values", [5, "a", ["a"]])
+@pytest.mark.parametrize("field", ["values", "address", "type"])
+def test_a_state_of_another_shape_is_named(field: str, values: Any) -> None:
+    if field != "values" and values == "a":
+        values = None
+    text = shown({**resource("aws_sqs_queue.events", name="events"), field: values})
+    with pytest.raises(BadValue, match=r"state\.json is not shaped as Terraform writes a state"):
+        read_terraform({"state.json": text})
+
+
 def test_what_terraform_shows_has_the_resources_of_modules_and_no_data_sources() -> None:
     queue = resource("module.lake.aws_sqs_queue.events[0]", name="events")
     text = shown(

@@ -125,7 +125,7 @@ public final class TableRules {
     if (view.compacted() != null) {
       return "the log of " + view.root() + " has " + view.compacted().getName() + ", which Tidegate does not write: readers"
           + " that use it may see other rows than the commits have. Find out who wrote it and delete that object: the"
-          + " commits have all that a table needs. Only Tidegate's roles may write below _delta_log/: tidegate policy bucket";
+          + " commits have all that a table needs. Only Tidegate's roles may write below _delta_log/: tidegate policy buckets";
     }
     String entry = view.outside();
     return entry == null
@@ -133,7 +133,7 @@ public final class TableRules {
         : "the log of " + view.root() + " has an entry of a file outside of the table: " + shortened(entry)
             + ". Readers of the table see the rows of that file. Look in DESCRIBE HISTORY for the commit that added it and"
             + " find out who wrote it; RESTORE the version before, and set '" + ACKNOWLEDGED + "' as the next run says. Only"
-            + " Tidegate's roles may write below _delta_log/: tidegate policy bucket";
+            + " Tidegate's roles may write below _delta_log/: tidegate policy buckets";
   }
 
   private static String shortened(String text) {
