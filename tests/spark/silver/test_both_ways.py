@@ -114,5 +114,5 @@ def test_both_ways_of_merging_give_one_table_from_mode_to_mode(tidegate_lake: Ma
     merged(1, "nothing of this bronze table", is_ours=True)
     merged(2, is_ours=True)
     merged(3, "nothing of this bronze table", is_ours=False, before_run=start_over)
-    merged(4, "read again", is_ours=False, before_run=read_again)
+    merged(4, "replaced in bronze", is_ours=False, before_run=read_again)
     merged(5, is_ours=True)

@@ -218,7 +218,7 @@ def test_a_history_after_a_rebuild_a_reset_and_a_removal_is_what_a_replay_gives(
     lake.put("loaded/0.json", kit.lines(*third))
     rebuild_table(lake.lake, lake.key("loaded"), by="test")
     kit.run(lake, "loaded", listing=False)
-    assert "read again" in (kit.merge(lake, "loaded").why_full or "")
+    assert "replaced in bronze" in (kit.merge(lake, "loaded").why_full or "")
     rebuilt = _bronze(lake, kit)
     assert _table(lake, "loaded") == _sorted(_replayed(rebuilt, RICH))
 

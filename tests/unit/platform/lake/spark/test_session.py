@@ -27,7 +27,7 @@ def test_functions_of_pyspark_need_no_jvm_where_a_session_of_its_own_is_the_firs
     monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
     monkeypatch.delenv("SPARK_CONNECT_MODE_ENABLED")
     monkeypatch.setattr(session, "probe", lambda *_: "4.2.0")
-    monkeypatch.setattr(session, "ConnectSession", MagicMock())
+    monkeypatch.setattr(session, "_OwnSession", MagicMock())
     with pytest.raises(AssertionError):
         F.lit(1)
     with session.isolated_session(SparkRemote.parse("sc://127.0.0.1:1", None)):
