@@ -41,9 +41,10 @@ class Birth:
     @property
     def starting_over(self) -> str:
         """How rows get a table with other choices, in the imperative."""
+        name = self.name
         if self.adopted:
             return (
-                f"write the rows of bronze.{self.name} to an empty prefix, which lake.yaml gives to another table "
+                f"write the rows of bronze.{name} to an empty prefix, which lake.yaml gives to another table "
                 "(`tidegate reset` refuses a table that was adopted)"
             )
-        return f"start the table over with `tidegate reset {self.name}`"
+        return f"start the table over with `tidegate reset {name}`"

@@ -287,7 +287,7 @@ class _Planner:
         return f"the runs of bronze: `mode: register`, after `tidegate adopt` of each table; {evolves}{guess}"
 
     def _tables_below(self, notice: Notice) -> list[str]:
-        return [uri for uri in self._tables if uri.startswith(f"s3://{notice.bucket}/{notice.prefix}")]
+        return [uri for uri in self._tables if uri.startswith(S3Address(notice.bucket, notice.prefix).s3)]
 
     def _add_queue(self, queue: dict[str, str]) -> None:
         if queue not in self._to.queues:
@@ -323,14 +323,14 @@ class _Planner:
                 prefixes = sorted((notice.prefix, other.prefix), key=len)
                 if notice.bucket == other.bucket and ways[0] < ways[1] and prefixes[1].startswith(prefixes[0]):
                     self._problem(
-                        f"{other.resource}: events of s3://{other.bucket}/{prefixes[1]} go to {ways[0]} and to "
+                        f"{other.resource}: events of {S3Address(other.bucket, prefixes[1]).s3} go to {ways[0]} and to "
                         f"{ways[1]}: a lake needs one queue for a prefix; let one of them end before the switch"
                     )
 
     def _tables_of(self, notice: Notice) -> None:
         bucket = self._bucket(notice.bucket, notice.resource)
         prefix = self._known_text(notice.prefix, "filter_prefix", notice.resource)
-        whole = f"s3://{bucket}/{prefix}"
+        whole = S3Address(bucket, prefix).s3
         if listed := self._tables_below(notice):
             for uri in listed:
                 self._register(uri, enter=True)
@@ -416,13 +416,12 @@ class _Planner:
             if not prefix.endswith("/"):
                 self._problem(
                     f"{notice.resource}: a table needs a folder, and file-loader is notified of "
-                    f"s3://{bucket}/{prefix}*: write the prefix of its files into lake.yaml"
+                    f"{S3Address(bucket, prefix).s3}*: write the prefix of its files into lake.yaml"
                 )
                 continue
             names.append(self._name(prefix))
-            self._to.tables.append(
-                {"name": names[-1], "prefix": f"s3://{bucket}/{prefix}", "format": "json", "mode": "load"}
-            )
+            uri = S3Address(bucket, prefix).s3
+            self._to.tables.append({"name": names[-1], "prefix": uri, "format": "json", "mode": "load"})
         old = self._delta_table(function)
         loads = " and ".join(f"bronze.{name}" for name in names) or "a table"
         return (

@@ -516,6 +516,6 @@ def test_the_page_names_a_role_for_each_command_and_no_other_commands() -> None:
     named = [name for row in rows for name in re.findall(r"`([a-z -]+)`", row.split("|")[1])]
     reference = (PAGE.parents[1] / "reference" / "cli.md").read_text(encoding="utf-8")
     commands = set(re.findall(r"^## `tidegate ([a-z -]+)`$", reference, re.MULTILINE))
-    groups = {"inventory", "catalog", "jars", "commits"}
+    groups = {"inventory", "catalog", "jars", "commits", "migrate"}
     assert len(named) == len(set(named))
     assert set(named) == commands - groups
