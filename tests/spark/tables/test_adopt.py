@@ -29,7 +29,7 @@ ORDERS = {
 }
 
 
-_CHOICES = Choice(), Choice(key="*/day=tue/*")
+_CHOICES = Choice(), Choice(key="orders/day=tue/*")
 
 
 def _options(lake: TestLake) -> dict[str, str]:
