@@ -163,7 +163,7 @@ def _removals(table: TableKey, delta: Delta, draft: BatchDraft) -> tuple[list[Re
         key: [log_path(key, prefix), copy_path(key, draft.states[key].etag or "", prefix)] for key in draft.plan.drop
     }
     live = delta.live_entries(draft.birth.location, [path for both in paths.values() for path in both])
-    removes = [live[path] for both in paths.values() for path in both if path in live]
+    removes = [live[path].remove for both in paths.values() for path in both if path in live]
     rows = [
         was_live if any(path in live for path in paths[key]) else was_not
         for key, (was_live, was_not) in draft.plan.drop.items()

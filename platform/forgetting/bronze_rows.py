@@ -194,7 +194,7 @@ def _prepare_erasure(table: Table, suppression: Suppression, draft: BatchDraft) 
         base,
     )
     prepared.adds = [add for add in adds if add.records]
-    prepared.removes = [entries[file.path] for file in files]
+    prepared.removes = [entries[file.path].remove for file in files]
     erased = Erased(
         sum(file.rows for file in files),
         len(files),

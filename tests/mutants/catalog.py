@@ -1709,9 +1709,9 @@ MUTANTS = (
         "the other rows of a data file go with those that are replaced",
         2,
         "Replacing.finish",
-        "        prepared.adds += self._stage_remaining_rows(files, leaving, prepared.base or prepared.schema)\n",
-        "",
-        ("tests/spark/tables/test_replace.py",),
+        "            prepared.adds += self._stage_remaining_rows(mixed, leaving, prepared.base or prepared.schema)\n",
+        "            pass\n",
+        ("tests/unit/platform/bronze/prepare/load/test_candidates.py",),
     ),
     Mutant(
         "a redriven file's rows are added to those that it has",

@@ -25,6 +25,7 @@ from tidegate.platform.lake.spark.results import (
     BatchRefusal,
     CommitResult,
     CompactionResult,
+    LiveEntry,
     LoggedFiles,
     Merge,
     Merging,
@@ -165,12 +166,12 @@ class Delta:
             row["refusal"],
         )
 
-    def live_entries(self, location: str, paths: Sequence[str]) -> dict[str, Remove]:
-        """Return the live entries of some paths, ready to be removed. Paths without a live entry are left out."""
+    def live_entries(self, location: str, paths: Sequence[str]) -> dict[str, LiveEntry]:
+        """Return the live entries of some paths. Paths without a live entry are left out."""
         if not paths:
             return {}
         rows = self._procedures.call("live_files", table=location, paths=json.dumps(list(paths)))
-        return {row["path"]: Remove(row["path"], row["dv_id"]) for row in rows}
+        return {row["path"]: LiveEntry(Remove(row["path"], row["dv_id"]), row["num_records"]) for row in rows}
 
     def file_columns(self, files: Mapping[str, Any]) -> dict[str, list[Field] | str]:
         """Return the columns that each file declares, by its path; of a file that cannot be read, the reason.

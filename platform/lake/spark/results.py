@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tidegate.platform.core.bronze.batch import Remove
 from tidegate.platform.core.errors import DataError
 from tidegate.platform.core.schema.table_schema import TableSchema
 
@@ -39,6 +40,19 @@ SERVED_FEATURES = frozenset(
         "variantType-preview",
     }
 )
+
+
+@dataclass(frozen=True)
+class LiveEntry:
+    """A live file of a table.
+
+    Attributes:
+        remove: the entry, ready to be removed.
+        rows: number of rows that readers see, by the log's statistics. None: these do not say it.
+    """
+
+    remove: Remove
+    rows: int | None
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tidegate.platform.lake.spark.delta import Delta
 from tidegate.platform.maintenance import compaction
 from tidegate.platform.operations.object_trace import trace
 from tidegate.platform.testing import TestLake
@@ -54,8 +55,12 @@ def test_rows_follow_their_files_in_bronze_and_silver(
     assert kit.state(lake, "stock").files == 1, "the rows of all files are in one data file"
     monkeypatch.setattr(compaction, "EVERY", usual)
 
+    staged: list[str] = []
+    stage = Delta.stage
+    monkeypatch.setattr(Delta, "stage", lambda self, *args: staged.append(args[1]) or stage(self, *args))
     lake.put(A, "id,at,v\n1,2,1.75\n4,1,4.5\n")
     batch = run(A)
+    assert len(staged) == 1, "the data file has rows of other files"
     assert [(row.status, row.rows, row.removed_rows) for row in batch.rows][-1] == ("committed", 2, 2)
     assert (len(batch.removes), rows()) == (1, [(1, 2, 1.75), (2, 2, 2.2), (3, 1, 3.5), (4, 1, 4.5), (9, 1, 9.5)])
     assert merge() == rows(), "the row that decided a key is gone, and an older row decides it"
@@ -70,6 +75,7 @@ def test_rows_follow_their_files_in_bronze_and_silver(
 
     lake.delete(A)
     batch = run(A)
+    assert (len(staged), batch.adds, len(batch.removes)) == (1, (), 1), "no row of the data file stays: it is not read"
     assert sorted((str(row.status), row.etag, row.removed_rows) for row in batch.rows) == [
         ("duplicate", None, None), ("removed", None, 2),
     ]  # fmt: skip

@@ -222,4 +222,4 @@ def live_subject_files(delta: Delta, birth: Birth, subjects: Collection[Subject]
         return [path for path, bucket, configuration in found if Subject(bucket, configuration) in subjects]
 
     paths, entries = found_with_entries(delta, birth.location, f"bronze.{birth.name}", find, lambda path: path)
-    return [entries[path] for path in paths]
+    return [entries[path].remove for path in paths]

@@ -7,8 +7,8 @@ without the rows that leave.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import pyarrow as pa
@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from tidegate.platform.bronze.prepared_batch import PreparedBatch
-from tidegate.platform.core.bronze.batch import Add, Remove
+from tidegate.platform.core.bronze.batch import Add
 from tidegate.platform.core.bronze.ledger import Status
 from tidegate.platform.core.bronze.plan import BatchDraft, Candidate
 from tidegate.platform.core.errors import UnavailableError
@@ -24,6 +24,7 @@ from tidegate.platform.core.keys.s3_address import S3Address
 from tidegate.platform.core.schema.column_types import quote_name
 from tidegate.platform.core.schema.table_schema import TableSchema
 from tidegate.platform.lake.spark.delta import Delta
+from tidegate.platform.lake.spark.results import LiveEntry
 from tidegate.platform.lake.spark.temporary_view import temporary_view
 
 #: Columns that identify the rows of one reading of a file. All rows of a key have its `_source_path`.
@@ -40,12 +41,16 @@ class _DataFile:
 
     Attributes:
         size: bytes.
-        keys: of the objects that these rows came from.
+        rows: number of these rows, by the key of the object that they came from.
     """
 
     path: str
     size: int
-    keys: frozenset[str]
+    rows: Mapping[str, int] = field(compare=False)
+
+    def count(self, keys: Collection[str]) -> int:
+        """Return how many rows leave if those of these keys leave."""
+        return sum(count for key, count in self.rows.items() if key in keys)
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ class Replacing:
     def __init__(self, delta: Delta, bucket: str, work: BatchDraft) -> None:
         self._delta, self._bucket, self._work = delta, bucket, work
         self._files: Sequence[_DataFile] = ()
-        self._entries: dict[str, Remove] = {}
+        self._entries: dict[str, LiveEntry] = {}
         self._counts: dict[str, int] = {}
 
     def find(self, candidates: Iterable[Candidate], max_bytes: int) -> set[str]:
@@ -119,11 +124,12 @@ class Replacing:
         leaving = self._landing_leavers(prepared)
         self._record(prepared, {leaver.key for leaver in leaving if leaver.etag is None})
         keys = {leaver.key for leaver in leaving}
-        files = [file for file in self._files if file.keys & keys]
-        if not files:
-            return
-        prepared.adds += self._stage_remaining_rows(files, leaving, prepared.base or prepared.schema)
-        prepared.removes += [self._entries[file.path] for file in files]
+        files = [file for file in self._files if file.count(keys)]
+        # The usual data file has only rows of overwritten files. It is not read again.
+        mixed = [file for file in files if file.count(keys) != self._entries[file.path].rows]
+        if mixed:
+            prepared.adds += self._stage_remaining_rows(mixed, leaving, prepared.base or prepared.schema)
+        prepared.removes += [self._entries[file.path].remove for file in files]
 
     def select_staying(self, rows: DataFrame, prepared: PreparedBatch) -> DataFrame:
         """Return the rows that do not leave with the preparation.
@@ -171,7 +177,7 @@ class Replacing:
     def _oversized_files(self, candidates: Iterable[Candidate | _Leaver], max_bytes: int) -> set[str]:
         by_key: dict[str, set[_DataFile]] = {}
         for file in self._files:
-            for key in file.keys:
+            for key in file.rows:
                 by_key.setdefault(key, set()).add(file)
         taken: set[_DataFile] = set()
         late: set[str] = set()
@@ -194,15 +200,15 @@ class Replacing:
         )
         readings = self._readings(leavers)
         leaving = located.join(F.broadcast(readings), self._same_rows_condition(located, readings), "left_semi")
-        found = leaving.groupBy("path", "size", "_source_path").count().orderBy("path").collect()
+        found = leaving.groupBy("path", "size", "_source_path").count().collect()
         start, location = len(S3Address(self._bucket).s3), f"{self._work.birth.location}/"
         self._counts = {}
-        files: dict[tuple[str, int], set[str]] = {}
-        for row in found:
+        files: dict[tuple[str, int], dict[str, int]] = {}
+        for row in sorted(found):  # a sort by Spark is a job more
             key = row["_source_path"][start:]
-            files.setdefault((row["path"], row["size"]), set()).add(key)
+            files.setdefault((row["path"], row["size"]), {})[key] = row["count"]
             self._counts[key] = self._counts.get(key, 0) + row["count"]
-        return [_DataFile(path.removeprefix(location), size, frozenset(keys)) for (path, size), keys in files.items()]
+        return [_DataFile(path.removeprefix(location), size, rows) for (path, size), rows in files.items()]
 
     def _stage_remaining_rows(
         self, files: Sequence[_DataFile], leaving: Sequence[_Leaver], base: TableSchema
@@ -232,7 +238,7 @@ class Replacing:
 
 def found_with_entries(
     delta: Delta, location: str, name: str, find: Callable[[], Sequence[_F]], path: Callable[[_F], str]
-) -> tuple[Sequence[_F], dict[str, Remove]]:
+) -> tuple[Sequence[_F], dict[str, LiveEntry]]:
     """Return data files and their live entries, both of one version of the table.
 
     Args:
