@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -172,11 +173,12 @@ class Store:
 class Sqs:
     """A queue that is never empty, or does not answer."""
 
-    def __init__(self, name: str, fails: bool = False) -> None:
-        self.name, self.fails = name, fails
+    def __init__(self, name: str, fails: bool = False, received: Callable[[], Any] = lambda: None) -> None:
+        self.name, self.fails, self._received = name, fails, received
         self.deleted = 0
 
     def receive_message(self, **_: Any) -> dict[str, Any]:
+        self._received()
         if self.fails:
             raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "ReceiveMessage")
         entry = {"MessageId": "m", "Body": body(record(f"orders/{self.name}.json")), "ReceiptHandle": "r"}
@@ -209,11 +211,20 @@ def test_a_busy_queue_leaves_the_others_their_share() -> None:
 def test_a_busy_queue_leaves_the_others_time() -> None:
     _, keys = drain(Sqs("slow"), Sqs("next"), seconds=1e-9)
     assert keys == [], "without time nothing is received"
-    ticks = itertools.count()
+    clock, both_listen = itertools.count(), threading.Barrier(2)
+    now = [0.0]
+
+    def receive_slowly() -> None:
+        if not now[0]:
+            # A drain that served one queue after the other would wait here for ever.
+            both_listen.wait(20)
+        now[0] = next(clock) + 1.0
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("time.monotonic", lambda: next(ticks) * 0.1)
-        _, keys = drain(Sqs("slow"), Sqs("next"), seconds=3.0)
+        patch.setattr("time.monotonic", lambda: now[0])
+        _, keys = drain(Sqs("slow", received=receive_slowly), Sqs("next", received=receive_slowly), seconds=6.0)
     assert set(keys) == {"orders/slow.json", "orders/next.json"}
+    assert len(keys) < 300, "the time ended before the events did"
 
 
 @pytest.mark.parametrize(
